@@ -33,6 +33,7 @@ inline ThreadSelf& thread_self() { return t_self; }
 // Under sanitizers tasks share the worker's thread-local: never inlined, so that no address of it
 // is kept across a switch.
 ThreadSelf& thread_self();
+void set_thread_self(ThreadSelf* self);  // at each switch; null = the kernel thread's own
 #endif
 
 }  // namespace wisp

@@ -41,6 +41,10 @@ struct alignas(kCacheLine) WispTask {
   uint64_t wake_to_park = 0;   // EWMA of ticks from a wake to its own next park
   std::atomic<TaskState> state{TaskState::Created};  // for observers; relaxed
 
+#if !WISP_SWITCH_FS
+  ThreadSelf own_self{};  // stands in for the one in the TLS block
+#endif
+
   // --- waiting
   Waiter waiter;
   TimerNode timer;
