@@ -19,6 +19,8 @@ struct alignas(128) Carrier {
   uint64_t slice_end = 0;                   // ticks when the inherited time slice of `next` ends
   // Counts dispatches; SysMonitor and thieves read it to see whether the carrier moves.
   std::atomic<uint64_t> switches{0};
+  uint64_t timer_check_at = ~0ull;  // ticks when next_deadline is due; owner's guess, maybe early
+  uint32_t picks = 0;
   uint32_t index = 0;
 
   RunQueue<WispTask, 256> queue;
@@ -28,8 +30,7 @@ struct alignas(128) Carrier {
   TimerHeap timers;
   std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
 
-  Carrier* idle_next = nullptr;  // in the idle list (idle.h), under its lock
-  bool idle = false;
+  Carrier* idle_next = nullptr;  // in the idle list, under its lock (idle.h)
 
   // --- counters, owner writes, observers read (relaxed)
   std::atomic<uint64_t> parks{0}, unparks{0}, yields{0}, steals{0}, failed_steals{0}, timeouts{0},
@@ -49,6 +50,13 @@ struct Worker {
   ThreadSelf* native_self = nullptr;
   Carrier* carrier = nullptr;  // null: spare, or lending itself to a handed-off task
   WispTask* current = nullptr;
+  WispTask* dispatch_next = nullptr;  // a task that was still on_cpu elsewhere: run it from here
+#if !WISP_SWITCH_FS
+  Fiber fiber;
+#endif
+  bool searching = false;             // counted in IdleSet::searching
+  uint32_t random = 1;
+  uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
   int tid = 0;                 // kernel tid
   uint64_t signal_mask = 0;    // what the kernel thread's mask is now
   std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`

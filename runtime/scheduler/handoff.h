@@ -7,10 +7,7 @@
 //   Requested  None       the task        it entered the runtime first: it keeps the carrier
 //   Requested  None       SysMonitor      it withdraws (the task was inside the runtime)
 //   Requested  Taken      SysMonitor      after a membarrier it saw depth == 0
-//   None       Offered    the task        before a call known to block
-//   Offered    None       the task        back before anybody took the carrier
-//   Offered    Taken      SysMonitor,     any time; no membarrier needed, because the offer was a
-//                         idle carrier    release store made when the carrier was consistent
+//   None       Taken      the task        before a call known to block it gave its carrier away
 //   Taken      None       the task        it got a carrier again (re-attached or dispatched)
 //
 // Why the fast path needs no atomic: on entry the task stores depth = 1, then loads this word
@@ -24,7 +21,7 @@
 
 namespace wisp {
 
-enum class HandOff : uint32_t { None = 0, Requested = 1, Offered = 2, Taken = 3 };
+enum class HandOff : uint32_t { None = 0, Requested = 1, Taken = 2 };
 
 class HandOffWord {
  public:

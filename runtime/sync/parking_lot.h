@@ -32,6 +32,8 @@ class ParkingLot {
   // Queues `w` on `key` if still_wanted() (called under the bucket lock) says so; false otherwise.
   template <typename F>
   static bool enqueue(const void* key, Waiter* w, F&& still_wanted) {
+    w->task = current_task();
+    w->wake.store(0, std::memory_order_relaxed);
     Bucket& b = bucket_of(key);
     SpinGuard guard(b.lock);
     if (!still_wanted()) return false;
