@@ -82,9 +82,10 @@ bool find_key_blocks(Finder* finder, uintptr_t self) {
     libc.key_block_size = finder->size("_thread_db_sizeof_pthread_key_data_level2");
     if (finder->missing != nullptr) return false;
     libc.specific = specific.offset;
-    libc.specific_count = specific.count;
+    // Described as one field, not as an array.
+    libc.specific_count = specific.bits * size_t{specific.count} / (8 * sizeof(void*));
     libc.first_key_block = at<uintptr_t>(self, specific.offset) - self;
-    return specific.bits == 8 * sizeof(void*) && specific.count > 0 &&
+    return libc.specific_count > 0 && libc.specific_count <= 1024 &&
            libc.first_key_block + libc.key_block_size <= libc.pthread_size;
 }
 
@@ -101,6 +102,23 @@ void find_module_list(Finder* finder) {
     libc.slot_generation = finder->field("_thread_db_dtv_slotinfo_gen").offset;
     libc.link_map_tls_offset = finder->field("_thread_db_link_map_l_tls_offset").offset;
     libc.dtv_entry_size = finder->field("_thread_db_dtv_dtv").bits / 8;
+}
+
+void find_static_area(Finder* finder) {
+    void (*get_info)(size_t*, size_t*) = nullptr;
+    finder->function(&get_info, "_dl_get_tls_static_info");
+    if (get_info == nullptr) return;
+    size_t size = 0, alignment = 0;
+    get_info(&size, &alignment);
+#if defined(__x86_64__)
+    // The size counts struct pthread, which begins at the thread pointer.
+    libc.static_start = static_cast<ptrdiff_t>(libc.pthread_size) - static_cast<ptrdiff_t>(size);
+    libc.static_end = 0;
+#else
+    // The size counts the two words at the thread pointer, but not struct pthread below it.
+    libc.static_start = 2 * sizeof(void*);
+    libc.static_end = static_cast<ptrdiff_t>(size);
+#endif
 }
 
 bool find_resolver(uintptr_t tp) {
@@ -135,6 +153,7 @@ bool libc_layout_probe(const char** why) {
     libc.self_from_tp = static_cast<ptrdiff_t>(self - tp);
     libc.pthread_size = finder.size("_thread_db_sizeof_pthread");
     libc.tid = finder.field("_thread_db_pthread_tid").offset;
+    find_static_area(&finder);
     find_module_list(&finder);
     libc.dtv = static_cast<ptrdiff_t>(finder.field("_thread_db_pthread_dtvp").offset);
 #if defined(__aarch64__)

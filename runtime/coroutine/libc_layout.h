@@ -38,6 +38,9 @@ struct LibcLayout {
     ptrdiff_t rseq;                     // struct rseq; 0 when this glibc has none
     ptrdiff_t resolver;                 // __resp: pointer to the thread's resolver state
 
+    // Static TLS of every block: [tp + static_start, tp + static_end)
+    ptrdiff_t static_start, static_end;
+
     // struct dtv_t, struct link_map, the list of TLS modules
     size_t dtv_entry_size;
     size_t link_map_tls_offset;

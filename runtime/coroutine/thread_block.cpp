@@ -146,8 +146,6 @@ bool thread_block_probe(const char** why) {
 void thread_block_keep_module(const void* address) { tls_keep_module(address); }
 
 bool thread_block_create(ThreadBlock* block, uint32_t tid) {
-    // Asked first: a module that comes in between is copied twice, not never.
-    uint64_t modules = tls_newest_module();
     void* resolver = std::calloc(1, sizeof(struct __res_state));
     if (resolver == nullptr) return false;
     void* allocated = libc.allocate_tls(nullptr);
@@ -158,7 +156,7 @@ bool thread_block_create(ThreadBlock* block, uint32_t tid) {
     }
     block->tp = reinterpret_cast<uintptr_t>(allocated);
     block->resolver = resolver;
-    block->modules = modules;
+    block->modules = tls_fill_static(block->tp);
     uintptr_t self = descriptor(*block);
     fill_header(block->tp);
     fill_robust_list(self);
@@ -207,8 +205,7 @@ void thread_block_exit_hooks(ThreadBlock* block) {
 }
 
 void thread_block_reset(ThreadBlock* block) {
-    tls_reset(block->tp);
-    block->modules = tls_newest_module();
+    block->modules = tls_reset(block->tp);
     uintptr_t self = descriptor(*block);
     fill_robust_list(self);
     at<void*>(block->tp, libc.resolver) = block->resolver;
@@ -220,6 +217,8 @@ void thread_block_reset(ThreadBlock* block) {
     h_errno = 0;
     errno = 0;
 }
+
+void thread_block_before_dlopen(ThreadBlock* block) { tls_clear_gaps(block->tp); }
 
 void thread_block_init_late_modules(ThreadBlock* block, bool running_dlopen) {
     block->modules = tls_apply_modules(block->tp, block->modules, running_dlopen);

@@ -51,10 +51,13 @@ void thread_block_exit_hooks(ThreadBlock* block);
 // old one. Every module's TLS has its initial image again but for the kept ones.
 void thread_block_reset(ThreadBlock* block);
 
-// After a dlopen, for every block in existence: ld.so copied the images of new modules in static
-// TLS only into the threads that glibc knows. Costs one comparison when nothing is new. Set
-// `running_dlopen` for the block that called dlopen: the library's constructors ran on it already
-// (with zeroed storage, see the note in thread_block.cpp) and their results are kept.
+// Around a dlopen: ld.so copies the images of new modules in static TLS only into the threads that
+// glibc knows. On the task, before: what an unloaded module left behind must not be taken for data.
+void thread_block_before_dlopen(ThreadBlock* block);
+
+// After it, for every block in existence; cheap when nothing is new. Set `running_dlopen` for the
+// block that called dlopen: the library's constructors ran on it already (on zeroed storage, see
+// the note in thread_block.cpp), and a module that they wrote to is left alone.
 void thread_block_init_late_modules(ThreadBlock* block, bool running_dlopen);
 
 }  // namespace wisp

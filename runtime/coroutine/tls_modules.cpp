@@ -191,6 +191,24 @@ bool all_zero(const char* bytes, size_t size) {
     return true;
 }
 
+// Quadratic in the number of modules in static TLS, of which there are a handful.
+void clear_gaps(const ModuleList& list, void* argument) {
+    char* tp = reinterpret_cast<char*>(*static_cast<uintptr_t*>(argument));
+    ptrdiff_t done = libc.static_start;
+    while (done < libc.static_end) {
+        ptrdiff_t next = libc.static_end, next_end = libc.static_end;
+        for (size_t i = 0; i < list.count; i++) {
+            const Module& module = list.modules[i];
+            auto end = module.from_tp + static_cast<ptrdiff_t>(module.total_size);
+            if (module.from_tp == 0 || end <= done || module.from_tp >= next) continue;
+            next = module.from_tp;
+            next_end = end;
+        }
+        if (next > done) std::memset(tp + done, 0, static_cast<size_t>(next - done));
+        done = next_end;
+    }
+}
+
 struct Application {
     uintptr_t tp;
     uint64_t since;
@@ -223,26 +241,29 @@ void tls_keep_module(const void* address) {
     lists[0].adds = lists[1].adds = 0;  // marks were made without this address
 }
 
-void tls_reset(uintptr_t tp) {
+uint64_t tls_reset(uintptr_t tp) {
+    Application application{tp, 0, 0, false};
     with_modules(
         [](const ModuleList& list, void* argument) {
-            auto block = *static_cast<uintptr_t*>(argument);
+            auto* reset = static_cast<Application*>(argument);
+            reset->newest = list.newest;
             for (size_t i = 0; i < list.count; i++) {
                 const Module& module = list.modules[i];
                 if (module.keep) continue;
-                if (uintptr_t address = storage(module, block)) copy_image(module, address);
+                if (uintptr_t address = storage(module, reset->tp)) copy_image(module, address);
             }
         },
-        &tp);
+        &application);
+    return application.newest;
 }
 
-uint64_t tls_newest_module() {
-    uint64_t newest = 0;
-    with_modules([](const ModuleList& list,
-                    void* argument) { *static_cast<uint64_t*>(argument) = list.newest; },
-                 &newest);
-    return newest;
+uint64_t tls_fill_static(uintptr_t tp) {
+    char* start = reinterpret_cast<char*>(tp) + libc.static_start;
+    std::memset(start, 0, static_cast<size_t>(libc.static_end - libc.static_start));
+    return tls_apply_modules(tp, 0, false);
 }
+
+void tls_clear_gaps(uintptr_t tp) { with_modules(clear_gaps, &tp); }
 
 uint64_t tls_apply_modules(uintptr_t tp, uint64_t since, bool untouched_only) {
     Application application{tp, since, since, untouched_only};

@@ -15,11 +15,15 @@ void tls_keep_module(const void* address);
 
 // Gives every module not kept its initial image again in the block with this thread pointer. The
 // dynamic vector of the block is read: nobody else may be running on it.
-void tls_reset(uintptr_t tp);
+// Returns the number of the newest module.
+uint64_t tls_reset(uintptr_t tp);
 
-// Number of the newest module with TLS known now. A block made after this call holds the initial
-// images of all modules up to that number.
-uint64_t tls_newest_module();
+// Zeroes all static TLS of a new block that no module occupies and copies every image: ld.so
+// leaves what malloc returned there. Returns the number of the newest module.
+uint64_t tls_fill_static(uintptr_t tp);
+
+// Zeroes the unoccupied parts of static TLS, so that a later "untouched" test means something.
+void tls_clear_gaps(uintptr_t tp);
 
 // Copies the images of modules in static TLS that are newer than `since`. Returns the number of
 // the newest now. `untouched_only`: leave a module alone that has non-zero bytes there, since its
