@@ -1,8 +1,6 @@
 // Sleeping and yielding: C ABI to sync/sleep.h. On a kernel thread they are libc's. C11's
 // thrd_sleep and thrd_yield stay libc's (nothing in the JDK imports them): a task in thrd_sleep
 // keeps its kernel thread, and SysMonitor takes the carrier away.
-#include <limits.h>
-
 #include "interpose/entry.h"
 #include "platform/kernel.h"
 #include "sync/sleep.h"
@@ -54,5 +52,6 @@ WISP_EXPORT int sched_yield() {
   return 0;
 }
 
-// Gone from the headers, still in the library.
-WISP_EXPORT int pthread_yield() { return sched_yield(); }
+// Old programs import it; the header makes the name an alias of sched_yield, hence the label.
+WISP_EXPORT int old_pthread_yield() asm("pthread_yield");
+int old_pthread_yield() { return sched_yield(); }
