@@ -21,6 +21,9 @@ struct ThreadSelf {
   std::atomic<uint32_t> depth;
   // > 0: interposed functions go straight to libc (a vfork child, the runtime's own kernel threads).
   uint32_t straight;
+  // JVM_StartThread is running on this thread: the next pthread_create makes a Java thread
+  // (jvm/hook.cpp). Owner only.
+  bool next_create_is_java;
   // Bit (sig-1): a signal waits to be handled when this thread leaves the runtime. Set by
   // pthread_kill (any thread) and by a deferring handler (same thread).
   std::atomic<uint64_t> pending_signals;
