@@ -5,12 +5,9 @@
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
-#include <string.h>
-#include <sys/prctl.h>
 
 #include "coroutine/key_registry.h"
 #include "interpose/entry.h"
-#include "platform/kernel.h"
 #include "sync/join.h"
 
 namespace wisp {
@@ -56,18 +53,11 @@ static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start
     guard_size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   }
   RuntimeEntry entry;
-  WispTask* task;
+  WispTask* task;  // born with its creator's signal mask and name
   bool detached = detach_state == PTHREAD_CREATE_DETACHED;
   int error = task_create(&task, start, argument, stack_size, guard_size, detached);
   if (error != 0) return error;
   join_init(task, detached);
-  // A thread inherits the mask and the name of its creator.
-  WispTask* creator = entry.task();
-  task->signal_mask = creator != nullptr ? creator->signal_mask : kernel::signal_mask();
-  if (creator != nullptr)
-    memcpy(task->name, creator->name, sizeof task->name);
-  else
-    kernel::call(SYS_prctl, PR_GET_NAME, reinterpret_cast<long>(task->name));
   *out = thread_block_self(task->block);  // before it can run, as glibc does
   ready(task);
   return 0;

@@ -7,7 +7,9 @@
 #include "coroutine/context.h"
 #include "coroutine/thread_block.h"
 #include "platform/kernel.h"
-#include "sync/layout_probe.h"
+#include "sync/barrier.h"
+#include "sync/condition.h"
+#include "sync/semaphore.h"
 
 namespace wisp {
 
@@ -40,7 +42,9 @@ const char* why_not() {
   if (shadow_stack_on()) return "the process has a shadow stack (CET)";
   const char* why = nullptr;
   if (!thread_block_probe(&why)) return why;
-  if (!condition_layout_probe(&why)) return why;
+  if (!condition_layout_probe(&why) || !semaphore_layout_probe(&why) ||
+      !barrier_layout_probe(&why))
+    return why;
   context_setup();
   return nullptr;
 }

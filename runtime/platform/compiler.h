@@ -10,10 +10,12 @@
 
 // Sanitizer builds keep every task on its worker's thread pointer: a sanitizer's own
 // thread-locals cannot follow a change of the fs register.
+#ifndef WISP_SWITCH_FS
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define WISP_SWITCH_FS 0
 #else
 #define WISP_SWITCH_FS 1
+#endif
 #endif
 
 namespace wisp {

@@ -3,7 +3,7 @@
 namespace wisp {
 
 #if WISP_SWITCH_FS
-__thread ThreadSelf t_self __attribute__((tls_model("initial-exec")));
+constinit __thread ThreadSelf t_self __attribute__((tls_model("initial-exec")));
 #else
 static thread_local ThreadSelf t_native_self;
 static thread_local ThreadSelf* t_current_self;

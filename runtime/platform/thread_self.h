@@ -13,20 +13,25 @@ struct WispTask;
 struct Worker;
 
 struct ThreadSelf {
-  WispTask* task;  // the task whose TLS block this is; null on plain kernel threads
-  Worker* worker;  // set only in a worker's native record
+  WispTask* task = nullptr;  // the task whose TLS block this is; null on plain kernel threads
+  Worker* worker = nullptr;  // set only in a worker's native record
   // > 0 while the thread is inside the runtime (holds its locks, or is between two stacks). Written
   // only by the owner, with plain stores; read by SysMonitor after a membarrier (see handoff.h) and
   // by signal handlers on the same thread, which then defer the signal.
-  std::atomic<uint32_t> depth;
+  std::atomic<uint32_t> depth{0};
   // > 0: interposed functions go straight to libc (a vfork child, the runtime's own kernel threads).
-  uint32_t straight;
+  uint32_t straight = 0;
   // JVM_StartThread is running on this thread: the next pthread_create makes a Java thread
   // (jvm/hook.cpp). Owner only.
-  bool next_create_is_java;
+  bool next_create_is_java = false;
   // Bit (sig-1): a signal waits to be handled when this thread leaves the runtime. Set by
   // pthread_kill (any thread) and by a deferring handler (same thread).
-  std::atomic<uint64_t> pending_signals;
+  std::atomic<uint64_t> pending_signals{0};
+  // Tasks: what pthread_kill sent while the task's own mask blocked it. Owner only.
+  uint64_t held_signals = 0;
+  // Kernel threads: deferred signals, blocked in the kernel meanwhile (signal/deferral.h). A task's
+  // are its worker's. Owner only.
+  uint64_t deferred_signals = 0;
 };
 
 #if WISP_SWITCH_FS

@@ -51,7 +51,11 @@ struct Worker {
   Carrier* carrier = nullptr;  // null: spare, or lending itself to a handed-off task
   WispTask* current = nullptr;
   WispTask* dispatch_next = nullptr;  // a task that was still on_cpu elsewhere: run it from here
+#if !WISP_SWITCH_FS
+  Fiber fiber;
+#endif
   bool searching = false;             // counted in IdleSet::searching
+  uint32_t random = 1;
   uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
   int tid = 0;                 // kernel tid
   uint64_t signal_mask = 0;    // what the kernel thread's mask is now

@@ -1,6 +1,8 @@
 // The scheduler's face to the layers above it (sync, io, interpose, jvm). All of it may be called
 // from tasks and from kernel threads unless said otherwise.
 #pragma once
+#include <pthread.h>
+
 #include "platform/clock.h"
 #include "platform/thread_self.h"
 #include "scheduler/task.h"
@@ -9,7 +11,7 @@ namespace wisp {
 
 struct SchedulerConfig {
   int carriers = 1;              // 1 .. 1024
-  uint64_t sysmon_tick_us = 1000;
+  uint64_t sysmon_tick_us = 1000;  // 100 .. 1,000,000
   size_t stack_size = 0;         // for tasks created without one; 0 = 1 MiB
   uint32_t chaos_seed = 0;       // != 0: random yields, steals and hand-offs (soak tests)
 };
@@ -34,6 +36,17 @@ void park_current(WispTask* self);
 void park_current_until(WispTask* self, uint64_t deadline_ns);
 // Lets others of this carrier run; with nobody else it is a sched_yield(2).
 void yield_current(WispTask* self);
+// What a new task runs, on its own stack with depth 0; ends in exit_current. Set before the first
+// task_create (interpose/threads.cpp).
+extern void (*g_task_main)(WispTask*);
+// Called by exit_current when nothing of the program runs on the task any more: wakes joiners.
+// True if nobody will ever join it (detached): it is recycled after its last switch; otherwise the
+// joiner calls task_recycle. Set with g_task_main.
+extern bool (*g_task_exiting)(WispTask*);
+// Delivers what is pending for the calling thread, depth == 0 (signal layer).
+extern void (*g_deliver_signals)(ThreadSelf&);
+// Gives a dead task's struct, stack and block back to the pool; it may still be on its last switch.
+void task_recycle(WispTask* task);
 // Ends the calling task; never returns. `result` is for its joiner.
 [[noreturn]] void exit_current(WispTask* self, void* result);
 
@@ -84,6 +97,11 @@ class BlockingRegion {
 
 // CPU time of a task in ns, up to now (any thread may ask about any task).
 uint64_t task_cpu_ns(const WispTask* task);
+
+struct SchedulerTotals {
+  uint64_t tasks, switches, handoffs, steals;
+};
+SchedulerTotals scheduler_totals();
 
 // Every task ever made, newest first (follow all_next); dead ones are in state Dead.
 WispTask* all_tasks();

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "coroutine/context.h"
+#include "coroutine/sanitizer_fiber.h"
 #include "coroutine/stack.h"
 #include "coroutine/thread_block.h"
 #include "platform/thread_self.h"
@@ -39,10 +40,12 @@ struct alignas(kCacheLine) WispTask {
   uint64_t dispatched_at = 0;  // ticks of the last dispatch
   uint64_t woke_at = 0;        // ticks of its last wake of another task in this slice, 0 = none
   uint64_t wake_to_park = 0;   // EWMA of ticks from a wake to its own next park
+  bool recycle_on_leave = false;  // dead and nobody will join it: written just before the last switch
   std::atomic<TaskState> state{TaskState::Created};  // for observers; relaxed
 
 #if !WISP_SWITCH_FS
   ThreadSelf own_self{};  // stands in for the one in the TLS block
+  Fiber fiber;
 #endif
 
   // --- waiting
