@@ -7,6 +7,7 @@
 
 #include "interpose/entry.h"
 #include "interpose/threads.h"
+#include "platform/kernel.h"
 
 namespace wisp {
 

@@ -9,10 +9,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include "coroutine/context.h"
 #include "coroutine/thread_block.h"
 #include "interpose/entry.h"
 #include "interpose/threads.h"
@@ -141,7 +139,6 @@ __attribute__((constructor)) static void start() {
   thread_block_keep_module(&g_interposing);
   g_make_task = &make_task;
   g_start_scheduler = &start_scheduler;
-  signals_start();
   g_interposing.store(true, std::memory_order_release);
 }
 
