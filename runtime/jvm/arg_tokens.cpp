@@ -9,9 +9,9 @@
 namespace wisp {
 namespace {
 
-bool blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
+// In an argfile a vertical tab is an ordinary character; in a variable isspace() decides.
+bool file_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+bool blank(char c) { return file_blank(c) || c == '\v'; }
 
 // Collects tokens; text can only shrink, so storage of twice the source always suffices.
 class Collector {
@@ -26,7 +26,7 @@ class Collector {
   // What was added so far stays in the word whatever happens (see drop_loose).
   void fix() { anchor_ = out_; }
   void drop_loose() { out_ = anchor_; }
-  bool holds_fixed() const { return fixed_; }
+  bool empty() const { return out_ == word_; }
   void mark_fixed() { fixed_ = true; }
   void start_at(size_t begin) { if (!fixed_) begin_ = begin; }
 
@@ -120,14 +120,14 @@ void tokenize_argfile(const char* text, size_t size, ArgTokens* tokens) {
       continue;
     }
     if (state == kFindNext || state == kContinued) {
-      if (blank(c)) continue;
+      if (file_blank(c)) continue;
       if (state == kFindNext) {
         quote = '\0';
         collector.start_at(at);
       }
       state = kWord;
     }
-    if (c == '\n' || c == '\r' || (blank(c) && quote == '\0')) {
+    if (c == '\n' || c == '\r' || (file_blank(c) && quote == '\0')) {
       collector.finish(at);  // an open quote ends with its line
       quote = '\0';
       state = kFindNext;
@@ -148,7 +148,8 @@ void tokenize_argfile(const char* text, size_t size, ArgTokens* tokens) {
       collector.add(c);
     }
   }
-  if (state == kWord || (state != kComment && collector.holds_fixed())) collector.finish(size);
+  // At the end of the file the launcher forgets a word that is empty or stops in an escape.
+  if (state == kWord && !collector.empty()) collector.finish(size);
 }
 
 void tokens_free(ArgTokens* tokens) {
