@@ -8,15 +8,32 @@
 
 namespace wisp {
 
-void report_error(Report* report, const char* format, ...) {
-  report->errors++;
+namespace {
+
+void send(Report* report, const char* format, va_list arguments) {
   if (report->line == nullptr) return;
   char text[512];
+  vsnprintf(text, sizeof text, format, arguments);
+  report->line(report->context, text);
+}
+
+}  // namespace
+
+void report_error(Report* report, const char* format, ...) {
+  report->errors++;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  send(report, format, arguments);
   va_end(arguments);
-  report->line(report->context, text);
+}
+
+void report_skipped(Report* report, const char* format, ...) {
+  report->skipped++;
+  if (report->quiet_skips) return;
+  va_list arguments;
+  va_start(arguments, format);
+  send(report, format, arguments);
+  va_end(arguments);
 }
 
 void report_to_stderr(void*, const char* text) {

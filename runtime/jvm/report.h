@@ -10,11 +10,15 @@ namespace wisp {
 struct Report {
   void (*line)(void* context, const char* text) = nullptr;  // null: drop the text, still count
   void* context = nullptr;
-  int errors = 0;
+  int errors = 0;             // values that cannot be used
+  int skipped = 0;            // rule entries left out; the others of their list hold
+  bool quiet_skips = false;   // the command leaves these to the library, which reports them once
 };
 
 // Formats one line (no newline needed at the end) and counts it.
 void report_error(Report* report, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+void report_skipped(Report* report, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 // A sink that writes "wisp: <line>\n" to stderr in a single write(2).
 void report_to_stderr(void* context, const char* text);

@@ -44,7 +44,7 @@ bool parse_entry(Span entry, Rule* rule, const char* option, Report* report) {
   Shown shown(entry.begin, entry.size());
   const char* separator = find_separator(entry);
   if (separator == nullptr) {
-    report_error(report, "%s: entry '%s' has no kind; write name:%s, package:… or class:…", option,
+    report_skipped(report, "%s: entry '%s' has no kind; write name:%s, package:… or class:…", option,
                  shown.text, shown.text);
     return false;
   }
@@ -57,16 +57,16 @@ bool parse_entry(Span entry, Rule* rule, const char* option, Report* report) {
   } else if (kind.is("class")) {
     rule->kind = RuleKind::kClass;
   } else {
-    report_error(report, "%s: entry '%s': '%s' is not one of name, package, class", option,
+    report_skipped(report, "%s: entry '%s': '%s' is not one of name, package, class", option,
                  shown.text, Shown(kind.begin, kind.size()).text);
     return false;
   }
   if (text.size() == 0) {
-    report_error(report, "%s: entry '%s' has nothing after '%c'", option, shown.text, *separator);
+    report_skipped(report, "%s: entry '%s' has nothing after '%c'", option, shown.text, *separator);
     return false;
   }
   if (rule->kind != RuleKind::kName && !exact_name(text)) {
-    report_error(report, "%s: entry '%s': %s takes one exact dotted name, without * ? / or blanks",
+    report_skipped(report, "%s: entry '%s': %s takes one exact dotted name, without * ? / or blanks",
                  option, shown.text, rule->kind == RuleKind::kClass ? "class" : "package");
     return false;
   }
