@@ -2,6 +2,7 @@
 // because all that follows belongs to the JVM; the rest is CLI11's.
 #include "doctor.h"
 #include "jdk_home.h"
+#include "report.h"
 #include "run_java.h"
 
 #include <CLI/CLI.hpp>
@@ -62,7 +63,12 @@ int run(int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
-    if (argc < 2) text = "a command is required: java, jdk or doctor";
+    if (argc < 2) {
+      text = "a command is required: java, jdk or doctor";
+    } else if (argv[1][0] != '-' && app.get_subcommands().empty()) {
+      text = fmt::format("'{}' is not a command; takes java, jdk or doctor",
+                         wisp::Shown(argv[1]).text);
+    }
     return usage_error(text, app);
   }
   if (*jdk) return wisp::make_jdk_home(home);
