@@ -1,0 +1,31 @@
+// libc's own versions of the functions we interpose, found once by dlsym(RTLD_NEXT, ...).
+// One list; `real::NAME` is the function to call. resolve() is idempotent and may run before any
+// constructor, because an interposed function can be the first thing called in the process.
+#pragma once
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "platform/compiler.h"
+
+namespace wisp::real {
+
+void resolve();
+extern bool g_resolved;
+inline void ensure() {
+  if (WISP_UNLIKELY(!g_resolved)) resolve();
+}
+
+#define WISP_REAL(ret, name, args) extern ret(*name) args;
+#include "platform/real.def"
+#undef WISP_REAL
+
+}  // namespace wisp::real

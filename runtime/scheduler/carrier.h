@@ -1,0 +1,71 @@
+// Carrier: a logical processor (run queue, timers, current task). Worker: the kernel thread that at
+// the moment runs a carrier. A worker without a carrier is either a spare (asleep) or lends its
+// kernel thread to a task whose carrier was handed off.
+#pragma once
+#include <signal.h>
+
+#include "platform/spin_lock.h"
+#include "scheduler/run_queue.h"
+#include "scheduler/task.h"
+
+namespace wisp {
+
+struct alignas(128) Carrier {
+  // --- owner's hot line
+  std::atomic<WispTask*> next{nullptr};     // the next slot: woken by the running task, runs first
+  std::atomic<WispTask*> current{nullptr};  // what runs now; null in the idle loop
+  Worker* worker = nullptr;                 // who runs this carrier; null while idle
+  uint64_t now = 0;                         // ticks at the last switch
+  uint64_t slice_end = 0;                   // ticks when the inherited time slice of `next` ends
+  // Counts dispatches; SysMonitor and thieves read it to see whether the carrier moves.
+  std::atomic<uint64_t> switches{0};
+  uint64_t timer_check_at = ~0ull;  // ticks when next_deadline is due; owner's guess, maybe early
+  uint32_t picks = 0;
+  uint32_t index = 0;
+
+  RunQueue<WispTask, 256> queue;
+
+  // --- timers. Lock order: timer_lock before a parking-lot bucket.
+  SpinLock timer_lock;
+  TimerHeap timers;
+  std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
+
+  Carrier* idle_next = nullptr;  // in the idle list, under its lock (idle.h)
+
+  // --- counters, owner writes, observers read (relaxed)
+  std::atomic<uint64_t> parks{0}, unparks{0}, yields{0}, steals{0}, failed_steals{0}, timeouts{0},
+      handoffs{0}, idles{0}, wakeups{0};
+  // SysMonitor's private notes about this carrier.
+  uint64_t seen_switches = 0;
+  uint64_t seen_since = 0;
+};
+
+struct DeferredSignal {
+  siginfo_t info;
+};
+
+struct Worker {
+  Context native;              // the idle loop's context while a task runs
+  uintptr_t native_tp = 0;
+  ThreadSelf* native_self = nullptr;
+  Carrier* carrier = nullptr;  // null: spare, or lending itself to a handed-off task
+  WispTask* current = nullptr;
+  WispTask* dispatch_next = nullptr;  // a task that was still on_cpu elsewhere: run it from here
+#if !WISP_SWITCH_FS
+  Fiber fiber;
+#endif
+  bool searching = false;             // counted in IdleSet::searching
+  uint32_t random = 1;
+  uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
+  int tid = 0;                 // kernel tid
+  uint64_t signal_mask = 0;    // what the kernel thread's mask is now
+  std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`
+  Worker* next = nullptr;         // in the spare list
+  Worker* all_next = nullptr;
+  // Signals caught while inside the runtime; raised again by whoever leaves it on this thread.
+  static constexpr uint32_t kMaxDeferred = 16;
+  std::atomic<uint32_t> deferred_count{0};
+  DeferredSignal deferred[kMaxDeferred];
+};
+
+}  // namespace wisp
