@@ -218,7 +218,11 @@ static bool sleep_until_bound(Worker* w) {
     sysmon_watch_deadline(monotonic_ns());
     while (w->wake.load(std::memory_order_acquire) == 0) {
       w->native_self->depth.store(0, std::memory_order_relaxed);
+      compiler_barrier();
+      if (w->native_self->pending_signals.load(std::memory_order_relaxed) != 0)
+        runtime_leave_slow(*w->native_self);
       kernel::futex_wait(&w->wake, 0, kForever);
+      compiler_barrier();
       w->native_self->depth.store(1, std::memory_order_relaxed);
     }
     break;

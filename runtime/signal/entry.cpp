@@ -4,11 +4,13 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "interpose/entry.h"
 #include "scheduler/carrier.h"
 #include "signal/internal.h"
 
 namespace wisp {
+
+// False before start and in a forked child, where handlers run as in any program.
+static std::atomic<bool> g_live{false};
 
 static bool is_fault(int sig, const siginfo_t* info) {
   if (info->si_code <= 0) return false;  // sent by somebody
@@ -86,7 +88,7 @@ static WISP_NOINLINE void run_directed(ThreadSelf& self, const Action* action, i
 extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
   ThreadSelf& self = thread_self();
   // A forked or vforked child, or a thread of the runtime itself.
-  if (!interposing()) {
+  if (!g_live.load(std::memory_order_relaxed) || self.straight != 0) {
     if (const Action* a = action_for_delivery(sig)) a->handler(sig, info, context);
     return;
   }
@@ -117,6 +119,9 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
 void signals_start() {
   actions_start(&wisp_signal_entry);
   g_deliver_signals = &signals_deliver_pending;
+  g_live.store(true, std::memory_order_relaxed);
 }
+
+void signals_stop() { g_live.store(false, std::memory_order_relaxed); }
 
 }  // namespace wisp

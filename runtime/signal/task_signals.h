@@ -20,6 +20,8 @@ namespace wisp {
 
 // From the constructor: wraps handlers from here on and installs g_deliver_signals.
 void signals_start();
+// In a forked child: handlers run as in any program.
+void signals_stop();
 
 // pthread_kill on a task: 0, EINVAL, or ESRCH for a dead one.
 int signal_task(WispTask* task, int sig);
