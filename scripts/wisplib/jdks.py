@@ -8,7 +8,12 @@ from collections import namedtuple
 from pathlib import Path
 
 # major: 8, 17 …; version: as the JVM gives it ("1.8.0_121", "17.0.15"); home: JAVA_HOME
-Jdk = namedtuple("Jdk", "major version vendor home")
+class Jdk(namedtuple("Jdk", "major version vendor home")):
+    @property
+    def label(self):
+        """As people write it: 8u121 for 1.8.0_121."""
+        return re.sub(r"^1\.8\.0_", "8u", self.version)
+
 
 SYSTEM_FOLDERS = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/usr/local/java")
 
