@@ -6,6 +6,8 @@
 // for new modules when it next leaves the runtime, which it does before any other task can learn of
 // the library through a lock, a queue or a wake-up. A library whose constructors enter the runtime
 // uses the mark up earlier, but after ld.so has put the library on its list, which is all we need.
+#include <link.h>
+
 #include "coroutine/thread_block.h"
 #include "interpose/entry.h"
 #include "interpose/process.h"
@@ -15,12 +17,23 @@ namespace wisp {
 // Checks asked for; whoever raises it from 0 works until it is 0 again.
 static std::atomic<uint32_t> g_requests{0};
 
+static int read_adds(dl_phdr_info* info, size_t, void* adds) {
+  *static_cast<unsigned long long*>(adds) = info->dlpi_adds;
+  return 1;
+}
+
 void late_modules_check() {
   if (g_requests.fetch_add(1, std::memory_order_acq_rel) != 0) return;
-  uint32_t seen = 1;
+  uint32_t seen;
   WispTask* self = current_task();
   do {
     seen = g_requests.load(std::memory_order_acquire);
+    // Most dlopens find a library that is there.
+    static unsigned long long checked = 0;
+    unsigned long long adds = 0;
+    dl_iterate_phdr(read_adds, &adds);
+    if (adds == checked) continue;
+    checked = adds;
     // Also the dead ones: their blocks wait for the next task. A block made meanwhile is complete.
     for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
       if (t->block.tp != 0) thread_block_init_late_modules(&t->block, t == self);

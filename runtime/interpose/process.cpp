@@ -5,13 +5,11 @@
 // thread's `straight` is set until the parent goes on.
 #include "interpose/process.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "coroutine/stack.h"
-#include "coroutine/thread_block.h"
 #include "interpose/entry.h"
 #include "platform/kernel.h"
 #include "signal/task_signals.h"
@@ -31,7 +29,6 @@ using namespace wisp;
 
 WISP_EXPORT pid_t fork() noexcept {
   real::ensure();
-  if (WispTask* task = me()) thread_block_before_fork(task->block);
   pid_t pid = real::fork();
   if (pid == 0 && g_interposing.load(std::memory_order_relaxed)) {
     g_interposing.store(false, std::memory_order_relaxed);
@@ -77,7 +74,7 @@ WISP_EXPORT int execv(const char* path, char* const argv[]) noexcept {
 WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   real::ensure();
   // A launcher executes itself by its path; a bare name is somebody else.
-  if (__builtin_strchr(file, '/') != nullptr) return execve(file, argv, environ);
+  if (strchr(file, '/') != nullptr) return execve(file, argv, environ);
   return real::execvp(file, argv);
 }
 
