@@ -136,18 +136,17 @@ __attribute__((constructor)) static void start() {
   if (getauxval(AT_SECURE) != 0 || !preloaded()) return;
   real::ensure();
   g_process_id = kernel::getpid();
-  const char* word = getenv("WISP");
-  // A shell script between the wish and the JVM: hand the environment on, untouched. "always" is
-  // for programs that load a JVM later, and for tests.
-  bool always = word != nullptr && strcmp(word, "always") == 0;
+  // Without a JVM in sight this may be a shell script between the wish and the JVM: the environment
+  // is handed on untouched. WISP_ANY=1: a program that loads a JVM later; tests.
+  bool any = is_set("WISP_ANY");
   bool has_jvm = false;
   dl_iterate_phdr(find_jvm, &has_jvm);
-  if (!has_jvm && !always) return;
+  if (!has_jvm && !any) return;
 
   options_from_process(&g_options);
   g_verbose = is_set("WISP_VERBOSE");
   g_statistics = is_set("WISP_STATS");
-  if (!g_options.enabled && !always) return;
+  if (!g_options.enabled) return;
   g_java_process = true;
   environment_take_out();
 
