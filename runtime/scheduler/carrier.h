@@ -2,8 +2,6 @@
 // the moment runs a carrier. A worker without a carrier is either a spare (asleep) or lends its
 // kernel thread to a task whose carrier was handed off.
 #pragma once
-#include <signal.h>
-
 #include "platform/spin_lock.h"
 #include "scheduler/run_queue.h"
 #include "scheduler/task.h"
@@ -62,10 +60,6 @@ struct TaskList {
   }
 };
 
-struct DeferredSignal {
-  siginfo_t info;
-};
-
 struct Worker {
   Context native;              // the idle loop's context while a task runs
   uintptr_t native_tp = 0;
@@ -80,17 +74,16 @@ struct Worker {
   uint32_t random = 1;
   uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
   int tid = 0;                 // kernel tid
-  uint64_t signal_mask = 0;    // what the kernel thread's mask is now
+  uint64_t signal_mask = 0;    // what the kernel thread's mask is now, but for `deferred`
   std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`, 2 = go to the event pump
   // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the
   // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
   std::atomic<bool> polling{false};
   Worker* next = nullptr;         // in the spare list
   Worker* all_next = nullptr;
-  // Signals caught while inside the runtime; raised again by whoever leaves it on this thread.
-  static constexpr uint32_t kMaxDeferred = 16;
-  std::atomic<uint32_t> deferred_count{0};
-  DeferredSignal deferred[kMaxDeferred];
+  // Signals (bit sig-1) that arrived inside the runtime: the kernel keeps them, blocked on this
+  // kernel thread beyond signal_mask, until a flow leaves the runtime here (signal/task_signals.h).
+  std::atomic<uint64_t> deferred{0};
 };
 
 }  // namespace wisp

@@ -34,8 +34,8 @@ static inline void finish_switch(void* left) {
 // A signal caught between two stacks was left with the worker: the flow that goes on from here
 // delivers it when it leaves the runtime.
 static inline void adopt_deferred(Worker* w) {
-  if (WISP_UNLIKELY(w->deferred_count.load(std::memory_order_relaxed) != 0))
-    thread_self().pending_signals.fetch_or(1ull << 63, std::memory_order_relaxed);
+  if (WISP_UNLIKELY(w->deferred.load(std::memory_order_relaxed) != 0))
+    thread_self().pending_signals.fetch_or(kDeferredMark, std::memory_order_relaxed);
 }
 
 static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
@@ -157,6 +157,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
   fiber_enter(&w->fiber);
 #endif
   finish_switch(left);
+  adopt_deferred(w);
 }
 
 // ---- what the layers above call -------------------------------------------------------------

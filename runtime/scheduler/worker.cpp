@@ -173,6 +173,19 @@ static void end_search(Worker* w, bool found) {
   if (found && last && any_work_visible(nullptr)) announce_work();
 }
 
+// Asleep it holds nothing of the runtime's: signal handlers may run right here.
+static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
+  ThreadSelf& me = *w->native_self;
+  me.depth.store(0, std::memory_order_relaxed);
+  compiler_barrier();
+  if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
+  // acquire: pairs with wake_worker.
+  if (w->wake.load(std::memory_order_acquire) == 0)
+    kernel::futex_wait(&w->wake, 0, deadline_ns);
+  compiler_barrier();
+  me.depth.store(1, std::memory_order_relaxed);
+}
+
 // The spare worker sleeps, in the event pump if nobody else is there. Returns with w->carrier set.
 static void sleep_until_bound(Worker* w) {
   Scheduler& s = g_scheduler;
@@ -183,16 +196,7 @@ static void sleep_until_bound(Worker* w) {
                   g_watched.compare_exchange_strong(watched, deadline, std::memory_order_relaxed);
     EventWait waited = wait_for_events(w, keeper ? deadline : kForever);
     if (waited == EventWait::NotThere) {
-      // Asleep it holds nothing: handlers may run right here.
-      w->native_self->depth.store(0, std::memory_order_relaxed);
-      compiler_barrier();
-      if (w->native_self->pending_signals.load(std::memory_order_relaxed) != 0)
-        runtime_leave_slow(*w->native_self);
-      // acquire: pairs with wake_worker.
-      if (w->wake.load(std::memory_order_acquire) == 0)
-        kernel::futex_wait(&w->wake, 0, keeper ? deadline : kForever);
-      compiler_barrier();
-      w->native_self->depth.store(1, std::memory_order_relaxed);
+      sleep_on_futex(w, keeper ? deadline : kForever);
     }
     if (keeper) {
       // Only our own entry: somebody with an earlier one may have replaced it.
@@ -221,10 +225,7 @@ static void sleep_until_bound(Worker* w) {
     }
     // Every carrier is busy: SysMonitor watches the timers while that is so.
     sysmon_watch_deadline(now);
-    w->native_self->depth.store(0, std::memory_order_relaxed);
-    if (w->wake.load(std::memory_order_acquire) == 0)
-      kernel::futex_wait(&w->wake, 0, now + 10000000);
-    w->native_self->depth.store(1, std::memory_order_relaxed);
+    sleep_on_futex(w, now + 10000000);
     if (w->wake.load(std::memory_order_acquire) == kRunCarrier) break;
   }
   w->wake.store(0, std::memory_order_relaxed);
