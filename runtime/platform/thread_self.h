@@ -11,6 +11,7 @@ namespace wisp {
 
 struct WispTask;
 struct Worker;
+struct TaskList;
 
 // Bits of pending_signals that are no signal: libc keeps 32 and 33 to itself, no program has them.
 constexpr uint64_t kDeferredMark = 1ull << 31;  // signals are deferred on this kernel thread
@@ -25,6 +26,8 @@ struct ThreadSelf {
   std::atomic<uint32_t> depth{0};
   // > 0: interposed functions go straight to libc (a vfork child, the runtime's own kernel threads).
   uint32_t straight = 0;
+  // Set while this thread polls for events: ready() puts woken tasks here (scheduler/poller.h).
+  TaskList* collect = nullptr;
   // JVM_StartThread is running on this thread: the next pthread_create makes a Java thread
   // (jvm/hook.cpp). Owner only.
   bool next_create_is_java = false;

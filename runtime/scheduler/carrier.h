@@ -38,6 +38,28 @@ struct alignas(128) Carrier {
   uint64_t seen_since = 0;
 };
 
+// Tasks chained by queue_next, while no queue holds them.
+struct TaskList {
+  WispTask* head = nullptr;
+  WispTask* tail = nullptr;
+  uint32_t count = 0;
+
+  void append(WispTask* task) {
+    task->queue_next = nullptr;
+    (tail != nullptr ? tail->queue_next : head) = task;
+    tail = task;
+    ++count;
+  }
+  WispTask* pop() {
+    WispTask* t = head;
+    if (t == nullptr) return nullptr;
+    head = t->queue_next;
+    if (head == nullptr) tail = nullptr;
+    --count;
+    return t;
+  }
+};
+
 struct Worker {
   Context native;              // the idle loop's context while a task runs
   uintptr_t native_tp = 0;
@@ -53,7 +75,10 @@ struct Worker {
   uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
   int tid = 0;                 // kernel tid
   uint64_t signal_mask = 0;    // what the kernel thread's mask is now, but for `deferred`
-  std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`
+  std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`, 2 = go to the event pump
+  // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the
+  // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
+  std::atomic<bool> polling{false};
   Worker* next = nullptr;         // in the spare list
   Worker* all_next = nullptr;
   // Signals (bit sig-1) that arrived inside the runtime: the kernel keeps them, blocked on this

@@ -62,6 +62,7 @@ void push_local(Carrier* c, WispTask* task) {
 WispTask* pick_next(Carrier* c) {
   Scheduler& s = g_scheduler;
   if (WISP_UNLIKELY(c->now >= c->timer_check_at)) fire_timers(c, c, monotonic_ns());
+  if (poll_is_due(c->now)) poll_events(c);
   // Work from outside gets its turn even when this carrier never runs dry.
   if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
     if (WispTask* t = s.global.pop()) return t;

@@ -150,6 +150,21 @@ TEST_F(StackTest, CacheIsBounded) {
     EXPECT_LE(stack_cache_statistics().resident_bytes, 40u * 1024);
 }
 
+TEST_F(StackTest, AnotherSizeMakesRoom) {
+    stack_cache_configure({4, size_t{1} << 30});
+    std::vector<Stack> stacks(4);
+    for (Stack& stack : stacks) ASSERT_TRUE(stack_allocate(&stack, 64 * 1024, kPage));
+    Stack wide;
+    ASSERT_TRUE(stack_allocate(&wide, 128 * 1024, kPage));
+    for (Stack& stack : stacks) stack_release(&stack);
+    stack_release(&wide);
+    EXPECT_EQ(stack_cache_statistics().stacks, 4u);
+    uint64_t hits = stack_cache_statistics().hits;
+    ASSERT_TRUE(stack_allocate(&wide, 128 * 1024, kPage));
+    EXPECT_EQ(stack_cache_statistics().hits, hits + 1);
+    stack_release(&wide);
+}
+
 TEST_F(StackTest, ManySizesDoNotBreakTheCache) {
     for (size_t pages = 1; pages <= 40; pages++) {
         Stack stack;
