@@ -8,6 +8,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/types.h>
