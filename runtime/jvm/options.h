@@ -14,7 +14,7 @@
 namespace wisp {
 
 constexpr int kMaxCarriers = 1024;
-constexpr long kDefaultSysmonTickUs = 10'000;
+constexpr long kDefaultSysmonTickUs = 1'000;
 constexpr long kMinSysmonTickUs = 100;
 constexpr long kMaxSysmonTickUs = 10'000'000;
 constexpr size_t kMinStackSize = 256u << 10;

@@ -25,7 +25,9 @@ inline void ensure() {
 }
 
 #define WISP_REAL(ret, name, args) extern ret(*name) args;
+#define WISP_REAL_VERSIONED(ret, name, args, version) extern ret(*name) args;
 #include "platform/real.def"
+#undef WISP_REAL_VERSIONED
 #undef WISP_REAL
 
 }  // namespace wisp::real

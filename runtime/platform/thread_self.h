@@ -21,9 +21,17 @@ struct ThreadSelf {
   std::atomic<uint32_t> depth{0};
   // > 0: interposed functions go straight to libc (a vfork child, the runtime's own kernel threads).
   uint32_t straight = 0;
+  // JVM_StartThread is running on this thread: the next pthread_create makes a Java thread
+  // (jvm/hook.cpp). Owner only.
+  bool next_create_is_java = false;
   // Bit (sig-1): a signal waits to be handled when this thread leaves the runtime. Set by
   // pthread_kill (any thread) and by a deferring handler (same thread).
   std::atomic<uint64_t> pending_signals{0};
+  // Tasks: what pthread_kill sent while the task's own mask blocked it. Owner only.
+  uint64_t held_signals = 0;
+  // Kernel threads: deferred signals, blocked in the kernel meanwhile (signal/deferral.h). A task's
+  // are its worker's. Owner only.
+  uint64_t deferred_signals = 0;
 };
 
 #if WISP_SWITCH_FS

@@ -174,8 +174,9 @@ static void end_search(Worker* w, bool found) {
   if (!w->searching) return;
   w->searching = false;
   bool last = g_scheduler.idle.stop_searching();
-  // The last searcher found work: there may be more of it, so the next one is woken.
-  if (found && last && g_scheduler.idle.idle() != 0 && any_work_visible(nullptr)) announce_work();
+  // The last searcher found work: there may be more of it, announced while this search kept others
+  // from being woken. So the next one is woken; with no idle carrier left SysMonitor must know.
+  if (found && last && any_work_visible(nullptr)) announce_work();
 }
 
 // The spare worker sleeps. Returns with w->carrier set, or null if it shall leave for good.
