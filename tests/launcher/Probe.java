@@ -10,7 +10,7 @@ public class Probe {
         for (String arg : args) {
             System.out.println("arg=" + arg);
         }
-        for (String name : System.getProperty("show", "").split(",")) {
+        for (String name : System.getProperty("show", "user.dir").split(",")) {
             System.out.println(name + "=" + System.getProperty(name));
         }
         if (args.length > 0 && args[0].equals("exit")) {

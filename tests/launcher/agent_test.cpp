@@ -38,7 +38,7 @@ TEST_P(Agent, ExecutesOnceMoreInTheSameProcess) {
 TEST_P(Agent, Options) {
   Result result = run(kLibrary + "=carriers=2,stacksize=512k,black=name:a*;oops;class:b.C");
   EXPECT_EQ(result.exit, 0) << result.all();
-  EXPECT_TRUE(contains(result.err, "carriers=2 tick=10000 stack=524288 black=2")) << result.err;
+  EXPECT_TRUE(contains(result.err, "carriers=2 tick=1000 stack=524288 black=2")) << result.err;
   EXPECT_EQ(count(result.err, "'oops'"), 1) << "reported once: " << result.err;
 }
 

@@ -19,11 +19,13 @@ struct Result {
 };
 
 struct Spawn {
-  std::vector<std::string> args;
-  std::map<std::string, std::string> env;  // on top of PATH and HOME; nothing else is inherited
-  std::string input;
-  std::string directory;                                             // empty: here
-  std::function<void(int pid, const std::string& out)> when_output;  // once, after the first output
+  std::vector<std::string> args = {};
+  std::map<std::string, std::string> env =
+      {};  // on top of PATH and HOME; nothing else is inherited
+  std::string input = {};
+  std::string directory = {};  // empty: here
+  std::function<void(int pid, const std::string& out)> when_output =
+      {};  // once, after the first output
 };
 
 Result spawn(const Spawn& request);
