@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kPage = 4096;  // smallest page; only for sizes below
 constexpr size_t kKeepBytes = size_t{32} << 10;
-constexpr size_t kMaxSize = size_t{1} << 40;
+constexpr size_t kMaxSize = size_t{1} << 56;  // no sum of two overflows; mmap refuses the rest
 constexpr int kClasses = 8;
 
 struct CachedStack {  // lies at the very top of a cached stack

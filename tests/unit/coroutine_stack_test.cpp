@@ -44,12 +44,9 @@ TEST_F(StackTest, RefusesWithErrno) {
     EXPECT_EQ(errno, EINVAL);
     EXPECT_FALSE(stack_allocate(&stack, ~size_t{0}, kPage));
     EXPECT_EQ(errno, EINVAL);
-    std::vector<Stack> taken;
     errno = 0;
-    while (taken.size() < 1000 && stack_allocate(&stack, size_t{1} << 39, 0)) taken.push_back(stack);
-    EXPECT_LT(taken.size(), 1000u);
+    EXPECT_FALSE(stack_allocate(&stack, size_t{1} << 48, 0));
     EXPECT_EQ(errno, ENOMEM);
-    for (Stack& each : taken) munmap(each.base, each.size);
 }
 
 using StackDeathTest = StackTest;
