@@ -123,13 +123,12 @@ void report_statistics() {
 // After main, by exit(): the last destructor of the process, since we were loaded first.
 __attribute__((destructor)) static void at_exit() { report_statistics(); }
 
-// Loaded by dlopen (as an agent) nothing is interposed: agent_reexec.cpp is at work then.
+// Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this copy:
+// agent_reexec.cpp is at work then. The two symbols are the linker's: begin and end of this library.
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
 static bool preloaded() {
-  void* first = dlsym(RTLD_DEFAULT, "pthread_create");
-  Dl_info where, here;
-  return first != nullptr && dladdr(first, &where) != 0 &&
-         dladdr(reinterpret_cast<void*>(&preloaded), &here) != 0 &&
-         where.dli_fbase == here.dli_fbase;
+  const char* first = static_cast<const char*>(dlsym(RTLD_DEFAULT, "pthread_create"));
+  return first >= __ehdr_start && first < _end;
 }
 
 __attribute__((constructor)) static void start() {
