@@ -34,6 +34,9 @@ static void forks(void) {
   }
   pthread_mutex_unlock(&g_mutex);
   CHECK(status_of(pid) == 7);
+  pid = fork();
+  if (pid == 0) pthread_exit(NULL);  // the last thread of its process
+  CHECK(status_of(pid) == 0);
 }
 
 static void __attribute__((noinline)) vforks(int code) {

@@ -24,7 +24,8 @@ static void* finish(void* argument) {
   if (strcmp(g_how, "abort") == 0) abort();
   if (strcmp(g_how, "raise") == 0) raise(SIGTERM);
   if (strcmp(g_how, "kill") == 0) kill(getpid(), SIGTERM);
-  if (strcmp(g_how, "segv") == 0) *(volatile int*)16 = 1;
+  int* volatile nowhere = (int*)16;
+  if (strcmp(g_how, "segv") == 0) *nowhere = 1;
   sleep(100);
   return NULL;
 }

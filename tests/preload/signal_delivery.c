@@ -176,7 +176,8 @@ static void jumps(int sig, siginfo_t* info, void* context) {
 }
 static void* faults(void* a) {
   for (volatile int i = 0; i < 100; ++i) {
-    if (sigsetjmp(g_out, 1) == 0) *(volatile int*)16 = 1;
+    int* volatile nowhere = (int*)16;
+    if (sigsetjmp(g_out, 1) == 0) *nowhere = 1;
     sigset_t mask;
     pthread_sigmask(SIG_BLOCK, NULL, &mask);
     CHECK(!sigismember(&mask, SIGSEGV));
