@@ -1,10 +1,11 @@
-// Implementation of doctor.h: the findings of machine.h and jdk.h as text or JSON.
+// Implementation of doctor.h: the findings of machine.h and jdk.h as text or
+// JSON.
 #include "doctor.h"
+
+#include <fmt/format.h>
 
 #include "jdk.h"
 #include "machine.h"
-
-#include <fmt/format.h>
 
 namespace wisp {
 namespace {
@@ -26,7 +27,8 @@ const char* word(Verdict verdict) {
   return "?";
 }
 
-// Paths are bytes; JSON is Unicode: what is no UTF-8 sequence becomes the replacement character.
+// Paths are bytes; JSON is Unicode: what is no UTF-8 sequence becomes the
+// replacement character.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (size_t i = 0; i < text.size(); i++) {
@@ -55,7 +57,8 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-void print_text(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks, bool can) {
+void print_text(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks,
+                bool can) {
   for (const Finding& finding : findings) {
     fmt::print("{:<11} {:<7} {}\n", finding.subject, word(finding.verdict), finding.text);
     if (!finding.cure.empty()) fmt::print("{:<19} -> {}\n", "", finding.cure);
@@ -65,34 +68,43 @@ void print_text(const std::vector<Finding>& findings, const std::vector<JudgedJd
     fmt::print("{:<11} {:<7} {} ({}{}{})\n", "JDK", judged.obstacle ? "no" : "ok", jdk.home,
                jdk.version, jdk.vendor.empty() ? "" : ", ", jdk.vendor);
     if (judged.obstacle) {
-      fmt::print("{:<19} {}\n{:<19} -> {}\n", "", judged.obstacle->reason, "", judged.obstacle->cure);
+      fmt::print("{:<19} {}\n{:<19} -> {}\n", "", judged.obstacle->reason, "",
+                 judged.obstacle->cure);
     }
   }
   if (jdks.empty()) {
-    fmt::print("{:<11} {:<7} none found\n{:<19} -> set JAVA_HOME, or name folders in WISP_JDKS\n", "JDK",
-               "no", "");
+    fmt::print(
+        "{:<11} {:<7} none found\n{:<19} -> set JAVA_HOME, or name "
+        "folders in WISP_JDKS\n",
+        "JDK", "no", "");
   }
-  fmt::print("{}\n", can ? "Wisp can run here." : "Wisp cannot run here; programs run on plain threads.");
+  fmt::print("{}\n",
+             can ? "Wisp can run here." : "Wisp cannot run here; programs run on plain threads.");
 }
 
-void print_json(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks, bool can) {
-  fmt::print("{{\n  \"version\": {},\n  \"canRun\": {},\n  \"findings\": [", quoted(WISP_VERSION), can);
+void print_json(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks,
+                bool can) {
+  fmt::print("{{\n  \"version\": {},\n  \"canRun\": {},\n  \"findings\": [", quoted(WISP_VERSION),
+             can);
   const char* separator = "";
   for (const Finding& finding : findings) {
-    fmt::print("{}\n    {{\"subject\": {}, \"verdict\": {}, \"text\": {}, \"cure\": {}}}", separator,
-               quoted(finding.subject), quoted(word(finding.verdict)), quoted(finding.text),
-               quoted(finding.cure));
+    fmt::print(
+        "{}\n    {{\"subject\": {}, \"verdict\": {}, \"text\": {}, "
+        "\"cure\": {}}}",
+        separator, quoted(finding.subject), quoted(word(finding.verdict)), quoted(finding.text),
+        quoted(finding.cure));
     separator = ",";
   }
   fmt::print("\n  ],\n  \"jdks\": [");
   separator = "";
   for (const JudgedJdk& judged : jdks) {
-    fmt::print("{}\n    {{\"home\": {}, \"version\": {}, \"vendor\": {}, \"convertible\": {}, "
-               "\"reason\": {}, \"cure\": {}}}",
-               separator, quoted(judged.jdk.home), quoted(judged.jdk.version),
-               quoted(judged.jdk.vendor), !judged.obstacle,
-               quoted(judged.obstacle ? judged.obstacle->reason : ""),
-               quoted(judged.obstacle ? judged.obstacle->cure : ""));
+    fmt::print(
+        "{}\n    {{\"home\": {}, \"version\": {}, \"vendor\": {}, "
+        "\"convertible\": {}, "
+        "\"reason\": {}, \"cure\": {}}}",
+        separator, quoted(judged.jdk.home), quoted(judged.jdk.version), quoted(judged.jdk.vendor),
+        !judged.obstacle, quoted(judged.obstacle ? judged.obstacle->reason : ""),
+        quoted(judged.obstacle ? judged.obstacle->cure : ""));
     separator = ",";
   }
   fmt::print("\n  ]\n}}\n");

@@ -1,4 +1,5 @@
-// `wisp doctor`: what of this machine can carry Wisp, with the reason and the cure where not.
+// `wisp doctor`: what of this machine can carry Wisp, with the reason and the
+// cure where not.
 #pragma once
 
 namespace wisp {

@@ -1,13 +1,15 @@
-// Implementation of elf_image.h. The file is somebody else's: each offset is checked before use.
+// Implementation of elf_image.h. The file is somebody else's: each offset is
+// checked before use.
 #include "elf_image.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
 
 namespace wisp {
 

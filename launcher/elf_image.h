@@ -1,6 +1,7 @@
-// Reads from an ELF file what decides whether a program can be given a preloaded library: its
-// machine, its dynamic linker, what it exports and, for a C library, how new it is. Never loads or
-// runs the file; a malformed one is an unreadable one.
+// Reads from an ELF file what decides whether a program can be given a
+// preloaded library: its machine, its dynamic linker, what it exports and, for
+// a C library, how new it is. Never loads or runs the file; a malformed one is
+// an unreadable one.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,9 @@ class ElfImage {
 
   bool valid() const { return machine_ != 0; }  // a 64-bit little-endian ELF file
   uint16_t machine() const { return machine_; }
-  std::string interpreter() const;              // empty: static
+  std::string interpreter() const;  // empty: static
   bool exports(std::string_view symbol) const;
-  int newest_glibc() const;                     // 2.36 -> 236; 0 when it defines no GLIBC_ versions
+  int newest_glibc() const;  // 2.36 -> 236; 0 when it defines no GLIBC_ versions
   bool contains(std::string_view bytes) const;
 
  private:

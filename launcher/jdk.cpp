@@ -1,17 +1,18 @@
 // Implementation of jdk.h.
 #include "jdk.h"
 
-#include "elf_image.h"
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "elf_image.h"
 
 namespace fs = std::filesystem;
 
@@ -39,8 +40,8 @@ std::string find_libjvm(const std::string& home) {
 #else
   const char* const arch = "aarch64";
 #endif
-  for (std::string lib : {std::string("/lib"), fmt::format("/lib/{}", arch),
-                          fmt::format("/jre/lib/{}", arch)}) {
+  for (std::string lib :
+       {std::string("/lib"), fmt::format("/lib/{}", arch), fmt::format("/jre/lib/{}", arch)}) {
     for (const char* variant : {"server", "client", "minimal"}) {
       std::string path = fmt::format("{}{}/{}/libjvm.so", home, lib, variant);
       if (is_file(path)) return path;
@@ -65,8 +66,7 @@ std::string release_value(const std::string& home, std::string_view key) {
 
 bool is_openj9(const Jdk& jdk) {
   return release_value(jdk.home, "JVM_VARIANT") == "Openj9" ||
-         is_file(jdk.home + "/lib/default/libjclse29.so") ||
-         fs::exists(jdk.home + "/lib/j9vm");
+         is_file(jdk.home + "/lib/default/libjclse29.so") || fs::exists(jdk.home + "/lib/j9vm");
 }
 
 }  // namespace
@@ -78,14 +78,15 @@ std::optional<Jdk> jdk_at(const std::string& home) {
   jdk.java = jdk.home + "/bin/java";
   if (!is_file(jdk.java)) return std::nullopt;
   if (auto note = read_home_note(jdk.home)) {
-    // A home that we made: its bin/java is this command, the stock launcher lies beside it.
+    // A home that we made: its bin/java is this command, the stock launcher
+    // lies beside it.
     if (home_is_stale(*note)) return jdk_at(note->source);
     jdk.java = jdk.home + "/bin/.java";
   }
   jdk.libjvm = find_libjvm(jdk.home);
   jdk.java8 = is_file(jdk.home + "/lib/rt.jar") || is_file(jdk.home + "/jre/lib/rt.jar");
   jdk.version = release_value(jdk.home, "JAVA_VERSION");
-  if (jdk.version.empty()) jdk.version = jdk.java8 ? "8" : "?";
+  if (jdk.version.empty()) jdk.version = std::string(jdk.java8 ? "8" : "?");
   jdk.vendor = release_value(jdk.home, "IMPLEMENTOR");
   return jdk;
 }
@@ -147,17 +148,19 @@ std::vector<Jdk> jdks_on_this_machine() {
     add_children(place);
   }
   if (const char* home = getenv("HOME")) {
-    for (const char* place : {"/.sdkman/candidates/java", "/.jdks"}) add_children(std::string(home) + place);
+    for (const char* place : {"/.sdkman/candidates/java", "/.jdks"})
+      add_children(std::string(home) + place);
   }
   return found;
 }
 
 int glibc_version(const std::string& interpreter) {
-  // The C library lies beside its dynamic linker, whatever the distribution calls the folder.
+  // The C library lies beside its dynamic linker, whatever the distribution
+  // calls the folder.
   std::string real = canonical(interpreter);
   if (real.empty()) return 0;
-  for (const std::string& folder : {fs::path(real).parent_path().string(),
-                                    fs::path(interpreter).parent_path().string()}) {
+  for (const std::string& folder :
+       {fs::path(real).parent_path().string(), fs::path(interpreter).parent_path().string()}) {
     int version = ElfImage(folder + "/libc.so.6").newest_glibc();
     if (version != 0) return version;
   }
@@ -187,11 +190,13 @@ std::optional<Obstacle> obstacle(const Jdk& jdk) {
   int glibc = glibc_version(interpreter);
   if (glibc != 0 && glibc < kOldestGlibc) {
     return Obstacle{fmt::format("C library 2.{} is older than 2.28", glibc - 200),
-                    "use a system with glibc 2.28 or newer (RHEL 8, Debian 10, Ubuntu 20.04)"};
+                    "use a system with glibc 2.28 or newer (RHEL 8, Debian 10, Ubuntu "
+                    "20.04)"};
   }
   if (is_openj9(jdk)) {
     return Obstacle{fmt::format("{} is OpenJ9; Wisp converts HotSpot's threads", jdk.home),
-                    "use a HotSpot JDK (Temurin, Corretto, Zulu, Liberica, a distribution's)"};
+                    "use a HotSpot JDK (Temurin, Corretto, Zulu, Liberica, a "
+                    "distribution's)"};
   }
   if (jdk.libjvm.empty()) {
     return Obstacle{fmt::format("no libjvm.so under {}/lib", jdk.home),
@@ -226,7 +231,9 @@ std::optional<Obstacle> library_obstacle(const std::string& path) {
   }
   // LD_PRELOAD separates its entries by both and knows no quoting.
   if (path.find_first_of(" :") != std::string::npos) {
-    return Obstacle{fmt::format("the path '{}' holds a blank or a colon, which LD_PRELOAD cannot name", path),
+    return Obstacle{fmt::format("the path '{}' holds a blank or a colon, which "
+                                "LD_PRELOAD cannot name",
+                                path),
                     "install wisp under a path without them"};
   }
   return std::nullopt;

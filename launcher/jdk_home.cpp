@@ -1,23 +1,29 @@
-// Implementation of jdk_home.h. Nearly all of the home is symbolic links into the JDK. Three kinds of
-// file are not, because the JDK finds itself by where they really are:
-//   bin/java    this command, copied (a script that resolves the link to find JAVA_HOME must not end
+// Implementation of jdk_home.h. Nearly all of the home is symbolic links into
+// the JDK. Three kinds of file are not, because the JDK finds itself by where
+// they really are:
+//   bin/java    this command, copied (a script that resolves the link to find
+//   JAVA_HOME must not end
 //               up in wisp's own folder)
 //   bin/.java   the stock launcher, which takes its home from /proc/self/exe
-//   libjvm.so   which takes java.home from its own resolved path; so a program that starts
-//               ${java.home}/bin/java (Gradle's daemon, Surefire's forks) stays in this home
-// These two are hard links where the kernel allows it, else copies. They would not fit the rest after
-// an upgrade of the JDK, hence the stamp in the note; bin/java compares it at each start.
+//   libjvm.so   which takes java.home from its own resolved path; so a program
+//   that starts
+//               ${java.home}/bin/java (Gradle's daemon, Surefire's forks) stays
+//               in this home
+// These two are hard links where the kernel allows it, else copies. They would
+// not fit the rest after an upgrade of the JDK, hence the stamp in the note;
+// bin/java compares it at each start.
 #include "jdk_home.h"
 
-#include "jdk.h"
-#include "run_java.h"
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
-#include <unistd.h>
+
+#include "jdk.h"
+#include "run_java.h"
 
 namespace fs = std::filesystem;
 
@@ -29,7 +35,8 @@ int failure(int code, const std::string& text) {
   return code;
 }
 
-// Whether the directory must be a real one: it holds, at some depth, a file that is not linked.
+// Whether the directory must be a real one: it holds, at some depth, a file
+// that is not linked.
 bool has_special_file(const fs::path& directory, int depth) {
   for (const auto& entry : fs::directory_iterator(directory)) {
     std::string name = entry.path().filename().string();
@@ -70,9 +77,11 @@ void mirror(const fs::path& from, const fs::path& to, const fs::path& self) {
 void write_note(const fs::path& home, const HomeNote& note) {
   std::ofstream file(home / kHomeNote);
   file << "# Made by `wisp jdk`; bin/java reads it.\n"
-       << "jdk=" << note.source << "\nlibrary=" << note.library << "\nlibjvm=" << note.stamp << "\n";
-  if (!file.flush()) throw fs::filesystem_error("cannot write", home / kHomeNote,
-                                                std::make_error_code(std::errc::io_error));
+       << "jdk=" << note.source << "\nlibrary=" << note.library << "\nlibjvm=" << note.stamp
+       << "\n";
+  if (!file.flush())
+    throw fs::filesystem_error("cannot write", home / kHomeNote,
+                               std::make_error_code(std::errc::io_error));
 }
 
 int make(const Jdk& jdk, const fs::path& output) {
@@ -85,7 +94,8 @@ int make(const Jdk& jdk, const fs::path& output) {
   std::string library = own_library();
   write_note(fresh, {jdk.home, library, file_stamp(jdk.libjvm)});
   if (fs::exists(fresh / "jre/bin/java")) {
-    // JDK 8: its java.home is the JRE inside, and programs start ${java.home}/bin/java.
+    // JDK 8: its java.home is the JRE inside, and programs start
+    // ${java.home}/bin/java.
     write_note(fresh / "jre", {jdk.home + "/jre", library, file_stamp(jdk.libjvm)});
   }
   if (fs::exists(output)) {
@@ -109,7 +119,8 @@ int make_jdk_home(const JdkHomeRequest& request) {
   }
   if (!jdk) {
     return failure(kExitUsage, fmt::format("DIR={}: takes the home directory of a JDK, one with a "
-                                           "bin/java in it", request.source));
+                                           "bin/java in it",
+                                           request.source));
   }
   if (jdk->libjvm.empty()) {
     return failure(kExitUsage, fmt::format("DIR={}: no libjvm.so under its lib/", request.source));
@@ -120,22 +131,26 @@ int make_jdk_home(const JdkHomeRequest& request) {
   fs::path output = fs::absolute(name);
   if (fs::exists(output) && !read_home_note(output.string()) &&
       !(fs::is_directory(output) && fs::is_empty(output))) {
-    return failure(kExitUsage, fmt::format("--output {}: exists and was not made by wisp; takes a new "
-                                           "directory or one made by `wisp jdk`", output.string()));
+    return failure(kExitUsage,
+                   fmt::format("--output {}: exists and was not made by wisp; takes a new "
+                               "directory or one made by `wisp jdk`",
+                               output.string()));
   }
-  if (output.string().find('\n') != std::string::npos || jdk->home.find('\n') != std::string::npos) {
+  if (output.string().find('\n') != std::string::npos ||
+      jdk->home.find('\n') != std::string::npos) {
     return failure(kExitUsage, "a path with a line break in it cannot be used");
   }
   if (auto found = obstacle(*jdk)) {
-    fmt::print(stderr, "wisp: {} will run on plain threads: {}; {}\n", output.string(), found->reason,
-               found->cure);
+    fmt::print(stderr, "wisp: {} will run on plain threads: {}; {}\n", output.string(),
+               found->reason, found->cure);
   }
   try {
     return make(*jdk, output);
   } catch (const fs::filesystem_error& error) {
     std::error_code ignored;
-    fs::remove_all(output.parent_path() / fmt::format(".{}.{}", output.filename().string(), getpid()),
-                   ignored);
+    fs::remove_all(
+        output.parent_path() / fmt::format(".{}.{}", output.filename().string(), getpid()),
+        ignored);
     return failure(kExitFailure, fmt::format("cannot make {}: {}", output.string(), error.what()));
   }
 }

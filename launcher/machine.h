@@ -9,10 +9,10 @@ namespace wisp {
 enum class Verdict { kGood, kSlower, kBlocks };
 
 struct Finding {
-  std::string subject;   // "kernel", "CPU", …
+  std::string subject;  // "kernel", "CPU", …
   Verdict verdict;
-  std::string text;      // what was found
-  std::string cure;      // empty when good
+  std::string text;  // what was found
+  std::string cure;  // empty when good
 };
 
 std::vector<Finding> examine_machine();

@@ -1,17 +1,20 @@
-// The wisp command: java, jdk, doctor. `wisp java` is taken before the option parser sees anything,
-// because all that follows belongs to the JVM; the rest is CLI11's.
-#include "doctor.h"
-#include "jdk_home.h"
-#include "report.h"
-#include "run_java.h"
+// The wisp command: java, jdk, doctor. `wisp java` is taken before the option
+// parser sees anything, because all that follows belongs to the JVM; the rest
+// is CLI11's.
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstring>
-#include <fmt/format.h>
+
+#include "doctor.h"
+#include "jdk_home.h"
+#include "jvm/report.h"
+#include "run_java.h"
 
 namespace {
 
-// CLI11's own footer would wrap and reorder; this text is compared with the man page by a test.
+// CLI11's own footer would wrap and reorder; this text is compared with the man
+// page by a test.
 constexpr char kFooter[] = R"(
 Examples:
   wisp java -XX:+UseWisp2 -jar app.jar
@@ -24,26 +27,32 @@ Without this command: LD_PRELOAD=.../libwisp.so WISP=1 java ...
 Options of the runtime: docs/options.md, wisp(1).)";
 
 int usage_error(const std::string& text, const CLI::App& app) {
-  std::string name = app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
+  std::string name =
+      app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
   fmt::print(stderr, "wisp: {}\nTry 'wisp {}--help'.\n", text, name);
   return wisp::kExitUsage;
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Runs Java programs with their threads as coroutines, on an unmodified JDK.", "wisp"};
+  CLI::App app{
+      "Runs Java programs with their threads as coroutines, on an "
+      "unmodified JDK.",
+      "wisp"};
   app.set_version_flag("--version", "wisp " WISP_VERSION, "Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.footer(kFooter);
   app.require_subcommand(1);
 
   // Listed for the help only; run_java_command gets the real thing.
-  CLI::App* java = app.add_subcommand(
-      "java", "[--jdk DIR] ARG...  run java; -XX:+UseWisp2 among its options switches Wisp on");
+  CLI::App* java = app.add_subcommand("java",
+                                      "[--jdk DIR] ARG...  run java; -XX:+UseWisp2 "
+                                      "among its options switches Wisp on");
   java->prefix_command();
 
   wisp::JdkHomeRequest home;
-  CLI::App* jdk = app.add_subcommand(
-      "jdk", "DIR [--output DIR]  make a JAVA_HOME whose java understands -XX:+UseWisp2");
+  CLI::App* jdk = app.add_subcommand("jdk",
+                                     "DIR [--output DIR]  make a JAVA_HOME whose "
+                                     "java understands -XX:+UseWisp2");
   jdk->add_option("DIR", home.source, "home directory of the JDK")->required()->type_name("");
   jdk->add_option("-o,--output", home.output, "where to make it (default: ./<name of DIR>-wisp)")
       ->type_name("DIR");

@@ -1,13 +1,15 @@
-// Implementation of rewrite.h. It walks the sources as visit_jvm_options (java_args.h) does.
+// Implementation of rewrite.h. It walks the sources as visit_jvm_options
+// (java_args.h) does.
 #include "rewrite.h"
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 namespace wisp {
 namespace {
@@ -34,7 +36,8 @@ std::string edited(std::string_view source, const std::vector<Edit>& edits) {
 
 // The path under which this process, also after exec, reads the text.
 std::optional<std::string> in_memory(const std::string& name, std::string_view text) {
-  // The name shows in /proc/PID/fd. Without MFD_CLOEXEC: the JVM is to inherit it.
+  // The name shows in /proc/PID/fd. Without MFD_CLOEXEC: the JVM is to inherit
+  // it.
   int file = memfd_create(name.substr(name.rfind('/') + 1).substr(0, 200).c_str(), 0);
   if (file < 0) return std::nullopt;
   while (!text.empty()) {
@@ -88,12 +91,13 @@ class Stripper {
     size_t prefix = sizeof kVmOptionsFile - 1;
     if (strncmp(text, kVmOptionsFile, prefix) == 0) {
       auto copy = file(text + prefix, false);
-      if (copy) return kVmOptionsFile + *copy;
+      if (copy) return fmt::format("{}{}", kVmOptionsFile, *copy);
     }
     return std::nullopt;
   }
 
-  // The path of a copy without the options, or nothing when the file holds none.
+  // The path of a copy without the options, or nothing when the file holds
+  // none.
   std::optional<std::string> file(const char* path, bool argfile) {
     size_t size = 0;
     char* bytes = read_whole_file(path, &size);
@@ -115,8 +119,8 @@ class Stripper {
     if (!edits.empty()) {
       copy = in_memory(path, edited({bytes, size}, edits));
       if (!copy) {
-        result_.problems.push_back(fmt::format("{}: cannot be copied without -XX:±UseWisp2: {}",
-                                               path, strerror(errno)));
+        result_.problems.push_back(
+            fmt::format("{}: cannot be copied without -XX:±UseWisp2: {}", path, strerror(errno)));
       }
     }
     tokens_free(&tokens);

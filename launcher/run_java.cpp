@@ -1,17 +1,19 @@
-// Implementation of run_java.h: find the JDK, read the options, strip ours, preload or not, exec.
+// Implementation of run_java.h: find the JDK, read the options, strip ours,
+// preload or not, exec.
 #include "run_java.h"
 
-#include "elf_image.h"
-#include "jdk.h"
-#include "options.h"
-#include "rewrite.h"
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <fmt/format.h>
-#include <unistd.h>
+
+#include "elf_image.h"
+#include "jdk.h"
+#include "jvm/options.h"
+#include "rewrite.h"
 
 namespace wisp {
 namespace {
@@ -33,7 +35,8 @@ int become(const Jdk& jdk, const std::vector<char*>& argv) {
 
 void preload(const std::string& library, const Options& options, bool count_stripped) {
   const char* others = getenv("LD_PRELOAD");
-  // Twice in the list is loaded once; but the list should not grow from parent to child.
+  // Twice in the list is loaded once; but the list should not grow from parent
+  // to child.
   bool there = others != nullptr && strncmp(others, library.c_str(), library.size()) == 0;
   if (!there) {
     std::string list = library;
@@ -71,7 +74,8 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
     return kExitUsage;
   }
 
-  // WISP=1 without a flag: the user preloads by hand, and this command is just the way to java.
+  // WISP=1 without a flag: the user preloads by hand, and this command is just
+  // the way to java.
   bool convert = options.enabled && options.use_wisp2_seen;
   if (convert) {
     std::optional<Obstacle> found = library_obstacle(library);
@@ -82,8 +86,9 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
     }
   }
 
-  // -XX:ActiveProcessorCount came with 8u191 and 10. What was written for Dragonwell is to work on
-  // older ones too: there it can set at least the number of carriers.
+  // -XX:ActiveProcessorCount came with 8u191 and 10. What was written for
+  // Dragonwell is to work on older ones too: there it can set at least the
+  // number of carriers.
   bool count_unknown = convert && options.active_processor_count != 0 &&
                        !ElfImage(jdk.libjvm).contains("ActiveProcessorCount");
   Rewritten rewritten;
@@ -97,7 +102,8 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
     }
     argv.clear();
     for (std::string& arg : rewritten.args) argv.push_back(arg.data());
-    // A flag that says "off", or an obstacle, also beats a library preloaded by the environment.
+    // A flag that says "off", or an obstacle, also beats a library preloaded by
+    // the environment.
     if (!convert && getenv("WISP") != nullptr) setenv("WISP", "0", 1);
   }
   if (convert) preload(library, options, count_unknown);
@@ -143,7 +149,8 @@ int run_java_command(int argc, char** argv) {
     }
     jdk = jdk_of_command(*java);
     if (!jdk) {
-      // A wrapper outside any JDK: run it as it is, and let obstacle() say why it stays plain.
+      // A wrapper outside any JDK: run it as it is, and let obstacle() say why
+      // it stays plain.
       jdk.emplace();
       jdk->java = *java;
     }
@@ -167,12 +174,16 @@ int run_java_of_home(const std::string& home, int argc, char** argv) {
   auto note = read_home_note(home);
   auto jdk = note ? jdk_at(home) : std::nullopt;
   if (!jdk) {
-    say(fmt::format("{}: {} does not name a JDK; make the home again: wisp jdk DIR", home, kHomeNote));
+    say(fmt::format("{}: {} does not name a JDK; make the home again: wisp jdk DIR", home,
+                    kHomeNote));
     return kExitFailure;
   }
   if (home_is_stale(*note)) {
-    say(fmt::format("{} has changed since {} was made; using it directly (make the home again: wisp "
-                    "jdk {})", note->source, home, note->source));
+    say(
+        fmt::format("{} has changed since {} was made; using it directly (make "
+                    "the home again: wisp "
+                    "jdk {})",
+                    note->source, home, note->source));
   }
   return run(*jdk, note->library, std::vector<char*>(argv, argv + argc));
 }

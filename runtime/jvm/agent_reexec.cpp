@@ -1,24 +1,36 @@
-// java -agentpath:…/libwisp.so[=options]: for places where only JVM flags can be set. By the time an
-// agent loads it is too late to become the thread implementation, so the process executes itself once
-// more, same pid and arguments, with this library preloaded. In the second life Agent_OnLoad finds
-// the library preloaded and has nothing to do. WISP_REEXEC marks the second life: when preloading
-// fails in it (a linker that ignores LD_PRELOAD), the program runs plain instead of looping.
+// java -agentpath:…/libwisp.so[=options]: for places where only JVM flags can
+// be set. By the time an agent loads it is too late to become the thread
+// implementation, so the process executes itself once more, same pid and
+// arguments, with this library preloaded. In the second life Agent_OnLoad finds
+// the library preloaded and has nothing to do. WISP_REEXEC marks the second
+// life: when preloading fails in it (a linker that ignores LD_PRELOAD), the
+// program runs plain instead of looping.
 //
-// What the first life has done by then and exec does not undo is little: "Picked up …" lines appear
-// twice, an -Xlog file is rotated once. Nothing has read stdin.
-#include "options.h"
+// What the first life has done by then and exec does not undo is little:
+// "Picked up …" lines appear twice, an -Xlog file is rotated once. Nothing has
+// read stdin.
+#include <dlfcn.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
+
+#include "jvm/load_order.h"
+#include "jvm/options.h"
+#include "platform/kernel.h"
 
 namespace wisp {
 namespace {
+
+// Linked against the oldest version: glibc 2.34 gave dlsym a new one when it
+// joined libc.
+#if defined(__x86_64__)
+asm(".symver dlsym, dlsym@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+asm(".symver dlsym, dlsym@GLIBC_2.17");
+#endif
 
 constexpr int kAgentOk = 0;
 constexpr int kAgentError = -1;
@@ -27,29 +39,6 @@ void say(const char* format, const char* detail) {
   char text[512];
   snprintf(text, sizeof text, format, detail);
   report_to_stderr(nullptr, text);
-}
-
-// Some Wisp is preloaded when its JVM_StartThread comes before HotSpot's in the global scope. (Asking
-// only "is it me" would loop between two copies of the library under different paths.)
-bool preloaded() {
-  void* first = dlsym(RTLD_DEFAULT, "JVM_StartThread");
-  void* hotspot = dlsym(RTLD_DEFAULT, "JNI_CreateJavaVM");
-  Dl_info first_info;
-  Dl_info hotspot_info;
-  return first != nullptr && hotspot != nullptr && dladdr(first, &first_info) != 0 &&
-         dladdr(hotspot, &hotspot_info) != 0 && first_info.dli_fbase != hotspot_info.dli_fbase;
-}
-
-bool own_path(char* path, size_t room) {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&preloaded), &info) == 0 || info.dli_fname == nullptr) {
-    return false;
-  }
-  char* real = realpath(info.dli_fname, nullptr);
-  if (real == nullptr) return false;
-  int length = snprintf(path, room, "%s", real);
-  free(real);
-  return length > 0 && static_cast<size_t>(length) < room;
 }
 
 // "a\0b\0" as a null-terminated vector with room for extra entries.
@@ -85,7 +74,8 @@ const char* remove_variable(char** vector, size_t* count, const char* name) {
   return value;
 }
 
-// The environment this process was started with (the JVM has changed its own copy by now) plus ours.
+// The environment this process was started with (the JVM has changed its own
+// copy by now) plus ours.
 char** second_environment(const char* library, const char* options) {
   size_t size = 0;
   char* bytes = read_whole_file("/proc/self/environ", &size);
@@ -101,11 +91,11 @@ char** second_environment(const char* library, const char* options) {
       assignment("LD_PRELOAD", library, more_libraries ? ":" : "", more_libraries ? preload : "");
   vector[count++] = strdup("WISP=1");
   vector[count++] = strdup("WISP_REEXEC=1");
-  // The agent's options are on the command line or in JAVA_TOOL_OPTIONS, where the library reads them
-  // again; through the environment they also survive a host program that passes them by JNI.
+  // Not left to the command line: a host program may have passed them by JNI.
   bool both = before != nullptr && *before != '\0' && *options != '\0';
   if (*options != '\0' || before != nullptr) {
-    vector[count++] = assignment("WISP_OPTIONS", before != nullptr ? before : "", both ? "," : "", options);
+    vector[count++] =
+        assignment("WISP_OPTIONS", before != nullptr ? before : "", both ? "," : "", options);
   }
   for (size_t i = 0; i < count; i++) {
     if (vector[i] == nullptr) return nullptr;
@@ -113,25 +103,30 @@ char** second_environment(const char* library, const char* options) {
   return vector;
 }
 
-// HotSpot has changed this thread's signal mask, and exec would hand that on. The process's first
-// thread waits in the launcher and still has the mask it was started with.
+// HotSpot has changed this thread's signal mask, and exec would hand that on.
+// The process's first thread waits in the launcher and still has the mask it
+// was started with.
 void restore_signal_mask() {
   size_t size = 0;
   char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/status", static_cast<int>(getpid()));
+  snprintf(path, sizeof path, "/proc/self/task/%d/status", kernel::getpid());
   char* status = read_whole_file(path, &size);
   const char* line = status != nullptr ? strstr(status, "\nSigBlk:") : nullptr;
-  sigset_t mask;
-  sigemptyset(&mask);
-  if (line != nullptr) {
-    unsigned long long blocked = strtoull(line + 8, nullptr, 16);
-    // 32 and 33 belong to the C library, which refuses them here; it never blocks them for long.
-    for (int signal = 1; signal <= 64; signal++) {
-      if ((blocked >> (signal - 1)) & 1) sigaddset(&mask, signal);
-    }
-  }
+  if (line != nullptr) kernel::set_signal_mask(strtoull(line + 8, nullptr, 16));
   free(status);
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+}
+
+// From the environment as it was at the start: the library's constructor cleans
+// the present one.
+bool started_with(const char* name) {
+  size_t size = 0;
+  size_t count = 0;
+  char* bytes = read_whole_file("/proc/self/environ", &size);
+  char** vector = bytes != nullptr ? as_vector(bytes, size, 0, &count) : nullptr;
+  bool found = vector != nullptr && remove_variable(vector, &count, name) != nullptr;
+  free(vector);
+  free(bytes);
+  return found;
 }
 
 int run_plain(const char* reason) {
@@ -142,11 +137,15 @@ int run_plain(const char* reason) {
 int reexecute(const char* options) {
   char library[4096];
   char executable[4096];
-  if (!own_path(library, sizeof library)) return run_plain("cannot tell where libwisp.so lies");
+  if (!own_library_path(library, sizeof library))
+    return run_plain("cannot tell where libwisp.so lies");
   if (strpbrk(library, " :") != nullptr) {
-    return run_plain("the path of libwisp.so holds a blank or a colon, which LD_PRELOAD cannot name");
+    return run_plain(
+        "the path of libwisp.so holds a blank or a colon, which "
+        "LD_PRELOAD cannot name");
   }
-  // Resolved here: /proc/self/exe as the name of the new program would hide java's home from it.
+  // Resolved here: /proc/self/exe as the name of the new program would hide
+  // java's home from it.
   ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
   if (length <= 0) return run_plain("/proc/self/exe cannot be read");
   executable[length] = '\0';
@@ -164,17 +163,19 @@ int reexecute(const char* options) {
 }
 
 int on_load(const char* options) {
+  if (wisp_preloaded()) return kAgentOk;
+  bool second_life = started_with("WISP_REEXEC");
+  unsetenv("WISP_REEXEC");  // children may have a life of their own
+  if (second_life) return run_plain("libwisp.so was not preloaded though LD_PRELOAD named it");
   Options parsed;
   Report report;
   report.line = report_to_stderr;
+  report.quiet_skips = true;  // the second life says these
   options_apply_list(&parsed, options, "-agentpath", &report);
   options_free(&parsed);
-  bool second_life = getenv("WISP_REEXEC") != nullptr;
-  if (preloaded()) return kAgentOk;
   if (report.errors != 0) return kAgentError;
   const char* wisp = getenv("WISP");
   if (wisp != nullptr && strcmp(wisp, "0") == 0) return kAgentOk;
-  if (second_life) return run_plain("libwisp.so was not preloaded though LD_PRELOAD named it");
   if (dlsym(RTLD_DEFAULT, "JVM_StartThread") == nullptr) {
     return run_plain("this JVM is not HotSpot (no JVM_StartThread)");
   }
@@ -184,7 +185,8 @@ int on_load(const char* options) {
 }  // namespace
 }  // namespace wisp
 
-// jint Agent_OnLoad(JavaVM*, char* options, void* reserved), without needing jni.h to build.
+// jint Agent_OnLoad(JavaVM*, char* options, void* reserved), without needing
+// jni.h to build.
 extern "C" __attribute__((visibility("default"))) int Agent_OnLoad(void*, char* options, void*) {
   return wisp::on_load(options != nullptr ? options : "");
 }

@@ -1,11 +1,13 @@
-// Implementation of java_args.h, except for the splitting of text (arg_tokens.cpp).
-#include "java_args.h"
+// Implementation of java_args.h, except for the splitting of text
+// (arg_tokens.cpp).
+#include "jvm/java_args.h"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace wisp {
 namespace {
@@ -89,7 +91,8 @@ void visit_argument(const Visitor& visitor, ArgScanner* scanner, const char* arg
 
 void visit_variable(const ArgSources& sources, const char* name, const Visitor& visitor,
                     ArgScanner* scanner) {
-  const char* value = sources.variable != nullptr ? sources.variable(sources.context, name) : nullptr;
+  const char* value =
+      sources.variable != nullptr ? sources.variable(sources.context, name) : nullptr;
   if (value == nullptr) return;
   ArgTokens tokens;
   tokenize_variable(value, strlen(value), &tokens);
@@ -158,7 +161,8 @@ ArgRole ArgScanner::take(const char* arg) {
     value_next_ = false;
     return ArgRole::kValue;
   }
-  // After -jar, -m and --module, or for a class or source file: the first word that is no option.
+  // After -jar, -m and --module, or for a class or source file: the first word
+  // that is no option.
   main_found_ = true;
   return ArgRole::kMain;
 }
@@ -176,7 +180,8 @@ void visit_jvm_options(const ArgSources& sources,
     }
   } else {
     for (int i = 1; i < sources.argc; i++) {
-      if (strncmp(sources.argv[i], "-J", 2) == 0) visitor.option(sources.argv[i] + 2, "command line");
+      if (strncmp(sources.argv[i], "-J", 2) == 0)
+        visitor.option(sources.argv[i] + 2, "command line");
     }
   }
   visit_variable(sources, "_JAVA_OPTIONS", visitor, nullptr);

@@ -1,5 +1,6 @@
-// Implementation of options.h: one table of the settings, three ways to spell them.
-#include "options.h"
+// Implementation of options.h: one table of the settings, three ways to spell
+// them.
+#include "jvm/options.h"
 
 #include <cerrno>
 #include <climits>
@@ -19,7 +20,8 @@ bool starts_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// A whole decimal number, optionally with a size suffix. No sign, no blanks, no overflow.
+// A whole decimal number, optionally with a size suffix. No sign, no blanks, no
+// overflow.
 bool parse_number(const char* text, bool suffix, unsigned long* value) {
   if (text[0] < '0' || text[0] > '9') return false;
   char* end = nullptr;
@@ -86,21 +88,21 @@ void set_white(Options* options, const char* value, const char* name, Report* re
   rules_parse(&options->white, value, name, report);
 }
 
-// key is the short form (WISP_OPTIONS, agent); property what follows com.alibaba.wisp.
+// key is the short form (WISP_OPTIONS, agent); property what follows
+// com.alibaba.wisp.
 struct Setting {
   const char* key;
   const char* property;
   void (*set)(Options*, const char* value, const char* name, Report*);
 };
 const Setting kSettings[] = {
-    {"carriers", "carrierEngines", set_carriers},
-    {"sysmonTickUs", "sysmonTickUs", set_sysmon_tick},
-    {"stacksize", "stacksize", set_stack_size},
-    {"black", "threadAsWisp.black", set_black},
+    {"carriers", "carrierEngines", set_carriers}, {"sysmonTickUs", "sysmonTickUs", set_sysmon_tick},
+    {"stacksize", "stacksize", set_stack_size},   {"black", "threadAsWisp.black", set_black},
     {"white", "threadAsWisp.white", set_white},
 };
 
-// HotSpot reads this one itself and refuses what it cannot read; here a bad value just says nothing.
+// HotSpot reads this one itself and refuses what it cannot read; here a bad
+// value just says nothing.
 void set_active_processor_count(Options* options, const char* value) {
   unsigned long number = 0;
   if (parse_number(value, true, &number) && number <= INT_MAX) {
@@ -108,7 +110,8 @@ void set_active_processor_count(Options* options, const char* value) {
   }
 }
 
-// -agentpath:/…/libwisp.so=list and -agentlib:wisp=list, when the library is preloaded already.
+// -agentpath:/…/libwisp.so=list and -agentlib:wisp=list, when the library is
+// preloaded already.
 const char* own_agent_options(const char* option) {
   static const char kPath[] = "-agentpath:";
   static const char kLib[] = "-agentlib:wisp=";
@@ -125,10 +128,12 @@ const char* own_agent_options(const char* option) {
 struct Gathering {
   Options* options;
   Report* report;
+  bool ignore_agent;
 };
 
 void visit(void* context, const char* option, const char* origin) {
   auto* gathering = static_cast<Gathering*>(context);
+  if (gathering->ignore_agent && own_agent_options(option) != nullptr) return;
   options_apply_jvm(gathering->options, option, origin, gathering->report);
 }
 
@@ -172,7 +177,8 @@ bool options_apply_jvm(Options* options, const char* option, const char* origin,
     setting.set(options, property[length] == '=' ? property + length + 1 : "", name, report);
     return true;
   }
-  return false;  // another of Dragonwell's properties; the program may read it itself
+  return false;  // another of Dragonwell's properties; the program may read it
+                 // itself
 }
 
 void options_apply_list(Options* options, const char* text, const char* origin, Report* report) {
@@ -197,7 +203,8 @@ void options_apply_list(Options* options, const char* text, const char* origin, 
       found->set(options, equals + 1, name, report);
     } else if (length != 0) {
       report_error(report,
-                   "%s: '%s' is not an option; write carriers=N, sysmonTickUs=N, stacksize=SIZE, "
+                   "%s: '%s' is not an option; write carriers=N, "
+                   "sysmonTickUs=N, stacksize=SIZE, "
                    "black=RULES or white=RULES, separated by commas",
                    origin, Shown(item).text);
     }
@@ -210,16 +217,21 @@ void options_gather(Options* options, const ArgSources& sources, Report* report)
     return sources.variable != nullptr ? sources.variable(sources.context, name) : nullptr;
   };
   const char* wisp = variable("WISP");
-  options->enabled = wisp != nullptr && strcmp(wisp, "1") == 0;
+  // "always": also in programs that load a JVM later.
+  options->enabled = wisp != nullptr && (strcmp(wisp, "1") == 0 || strcmp(wisp, "always") == 0);
+  // The agent (agent_reexec.cpp) hands its options on in WISP_OPTIONS; read
+  // once, reported once.
+  bool reexecuted = variable("WISP_REEXEC") != nullptr;
   if (const char* list = variable("WISP_OPTIONS")) {
-    options_apply_list(options, list, "WISP_OPTIONS", report);
+    options_apply_list(options, list, reexecuted ? "-agentpath" : "WISP_OPTIONS", report);
   }
-  Gathering gathering{options, report};
+  Gathering gathering{options, report, reexecuted};
   visit_jvm_options(sources, visit, &gathering);
   if (wisp != nullptr && strcmp(wisp, "0") == 0) {
     options->enabled = false;
-  } else if (wisp != nullptr && wisp[0] != '\0' && strcmp(wisp, "1") != 0) {
-    report_error(report, "WISP=%s: takes 1 (on) or 0 (off)", Shown(wisp).text);
+  } else if (wisp != nullptr && wisp[0] != '\0' && strcmp(wisp, "1") != 0 &&
+             strcmp(wisp, "always") != 0) {
+    report_error(report, "WISP=%s: takes 1 (on), 0 (off) or always", Shown(wisp).text);
   }
 }
 

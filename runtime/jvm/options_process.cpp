@@ -1,11 +1,13 @@
-// options_from_process: the command line and environment of the process the library is loaded into.
-// Runs once, in the library's constructor, before any other thread exists.
-#include "options.h"
+// options_from_process: the command line and environment of the process the
+// library is loaded into. Runs once, in the library's constructor, before any
+// other thread exists.
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cstdio>
-#include <unistd.h>
+
+#include "jvm/options.h"
 
 namespace wisp {
 namespace {

@@ -1,10 +1,11 @@
 // Implementation of report.h. Only the plain C library; nothing here allocates.
-#include "report.h"
+#include "jvm/report.h"
+
+#include <unistd.h>
 
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 namespace wisp {
 

@@ -1,5 +1,6 @@
-// Implementation of rules.h: parsing at start (allocates), matching at each thread start (does not).
-#include "rules.h"
+// Implementation of rules.h: parsing at start (allocates), matching at each
+// thread start (does not).
+#include "jvm/rules.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +33,8 @@ const char* find_separator(Span entry) {
   return nullptr;
 }
 
-// A package or class is matched exactly, so a pattern or a path in it would never match anything.
+// A package or class is matched exactly, so a pattern or a path in it would
+// never match anything.
 bool exact_name(Span text) {
   for (const char* at = text.begin; at < text.end; at++) {
     if (*at == '*' || *at == '?' || *at == '/' || blank(*at)) return false;
@@ -44,8 +46,8 @@ bool parse_entry(Span entry, Rule* rule, const char* option, Report* report) {
   Shown shown(entry.begin, entry.size());
   const char* separator = find_separator(entry);
   if (separator == nullptr) {
-    report_skipped(report, "%s: entry '%s' has no kind; write name:%s, package:… or class:…", option,
-                 shown.text, shown.text);
+    report_skipped(report, "%s: entry '%s' has no kind; write name:%s, package:… or class:…",
+                   option, shown.text, shown.text);
     return false;
   }
   Span kind = trimmed({entry.begin, separator});
@@ -58,7 +60,7 @@ bool parse_entry(Span entry, Rule* rule, const char* option, Report* report) {
     rule->kind = RuleKind::kClass;
   } else {
     report_skipped(report, "%s: entry '%s': '%s' is not one of name, package, class", option,
-                 shown.text, Shown(kind.begin, kind.size()).text);
+                   shown.text, Shown(kind.begin, kind.size()).text);
     return false;
   }
   if (text.size() == 0) {
@@ -66,16 +68,18 @@ bool parse_entry(Span entry, Rule* rule, const char* option, Report* report) {
     return false;
   }
   if (rule->kind != RuleKind::kName && !exact_name(text)) {
-    report_skipped(report, "%s: entry '%s': %s takes one exact dotted name, without * ? / or blanks",
-                 option, shown.text, rule->kind == RuleKind::kClass ? "class" : "package");
+    report_skipped(report,
+                   "%s: entry '%s': %s takes one exact dotted name, without * "
+                   "? / or blanks",
+                   option, shown.text, rule->kind == RuleKind::kClass ? "class" : "package");
     return false;
   }
   rule->text = strndup(text.begin, text.size());
   return rule->text != nullptr;
 }
 
-// Iterative with one saved star: linear in practice, never exponential, so that a hostile pattern
-// cannot make thread creation slow.
+// Iterative with one saved star: linear in practice, never exponential, so that
+// a hostile pattern cannot make thread creation slow.
 bool glob_match(const char* pattern, const char* text) {
   const char* star = nullptr;
   const char* resume = nullptr;
@@ -84,7 +88,8 @@ bool glob_match(const char* pattern, const char* text) {
       star = ++pattern;
       resume = text;
     } else if (*pattern == '?' || *pattern == *text) {
-      // '?' stands for one character, not one byte: thread names are UTF-8 here.
+      // '?' stands for one character, not one byte: thread names are UTF-8
+      // here.
       bool whole = *pattern == '?' && (static_cast<unsigned char>(*text) & 0xc0) == 0xc0;
       pattern++;
       text++;
@@ -100,8 +105,9 @@ bool glob_match(const char* pattern, const char* text) {
   return *pattern == '\0';
 }
 
-// The classes of lambdas are com.foo.Bar$$Lambda$14/0x0000000800c03000 (or …$$Lambda/0x…, /123 on
-// 8): what follows the slash differs from run to run, so no rule could name it.
+// The classes of lambdas are com.foo.Bar$$Lambda$14/0x0000000800c03000 (or
+// …$$Lambda/0x…, /123 on 8): what follows the slash differs from run to run, so
+// no rule could name it.
 size_t stable_length(const char* class_name) { return strcspn(class_name, "/+"); }
 
 bool package_match(const char* package, const char* class_name) {
@@ -116,7 +122,8 @@ bool class_match(const char* wanted, const char* class_name) {
   size_t length = stable_length(class_name);
   size_t wanted_length = strlen(wanted);
   if (wanted_length == length && memcmp(wanted, class_name, length) == 0) return true;
-  // class:com.foo.Bar$$Lambda names every lambda of Bar: their numbers depend on the order of use.
+  // class:com.foo.Bar$$Lambda names every lambda of Bar: their numbers depend
+  // on the order of use.
   static const char kLambda[] = "$$Lambda";
   size_t lambda_length = sizeof kLambda - 1;
   return wanted_length >= lambda_length && wanted_length < length &&
