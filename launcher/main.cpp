@@ -74,9 +74,10 @@ int run(int argc, char** argv) {
     std::string text = error.what();
     if (argc < 2) {
       text = "a command is required: java, jdk or doctor";
-    } else if (argv[1][0] != '-' && app.get_subcommands().empty()) {
-      text = fmt::format("'{}' is not a command; takes java, jdk or doctor",
-                         wisp::Shown(argv[1]).text);
+    } else if (app.get_subcommands().empty()) {
+      text = fmt::format(
+          "'{}' is not a command or option; takes java, jdk, doctor, --help or --version",
+          wisp::Shown(argv[1]).text);
     }
     return usage_error(text, app);
   }

@@ -19,7 +19,6 @@
 
 #include "jvm/load_order.h"
 #include "jvm/options.h"
-#include "platform/kernel.h"
 
 namespace wisp {
 namespace {
@@ -103,19 +102,6 @@ char** second_environment(const char* library, const char* options) {
   return vector;
 }
 
-// HotSpot has changed this thread's signal mask, and exec would hand that on.
-// The process's first thread waits in the launcher and still has the mask it
-// was started with.
-void restore_signal_mask() {
-  size_t size = 0;
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/status", kernel::getpid());
-  char* status = read_whole_file(path, &size);
-  const char* line = status != nullptr ? strstr(status, "\nSigBlk:") : nullptr;
-  if (line != nullptr) kernel::set_signal_mask(strtoull(line + 8, nullptr, 16));
-  free(status);
-}
-
 // From the environment as it was at the start: the library's constructor cleans
 // the present one.
 bool started_with(const char* name) {
@@ -157,7 +143,7 @@ int reexecute(const char* options) {
   if (argv == nullptr || count == 0 || environment == nullptr) {
     return run_plain("/proc/self/cmdline or environ cannot be read");
   }
-  restore_signal_mask();
+  // The signal mask goes along as it is: HotSpot changes it only after the agents are loaded.
   execve(executable, argv, environment);
   return run_plain(strerror(errno));
 }

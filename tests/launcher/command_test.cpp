@@ -46,7 +46,7 @@ TEST(Command, UsageErrorsEndWithTwo) {
     const char* part;
   } const cases[] = {
       {{}, "a command is required: java, jdk or doctor"},
-      {{"foo"}, "'foo' is not a command; takes java, jdk or doctor"},
+      {{"foo"}, "'foo' is not a command or option; takes java, jdk, doctor"},
       {{"--foo"}, "--foo"},
       {{"doctor", "--jsn"}, "--jsn"},
       {{"doctor", "x"}, "x"},
