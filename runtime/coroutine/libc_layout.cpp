@@ -153,6 +153,8 @@ bool libc_layout_probe(const char** why) {
     libc.self_from_tp = static_cast<ptrdiff_t>(self - tp);
     libc.pthread_size = finder.size("_thread_db_sizeof_pthread");
     libc.tid = finder.field("_thread_db_pthread_tid").offset;
+    libc.list = finder.field("_thread_db_pthread_list").offset;
+    libc.cancel_handling = finder.field("_thread_db_pthread_cancelhandling").offset;
     find_static_area(&finder);
     find_module_list(&finder);
     libc.dtv = static_cast<ptrdiff_t>(finder.field("_thread_db_pthread_dtvp").offset);

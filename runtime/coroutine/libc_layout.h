@@ -26,6 +26,8 @@ struct LibcLayout {
     ptrdiff_t self_from_tp;             // pthread_self() - thread pointer
     size_t pthread_size;
     size_t tid;
+    size_t list;                        // list node {next, prev} in libc's list of threads
+    size_t cancel_handling;             // cancellation state and requests
     size_t specific;                    // array of `specific_count` pointers to key blocks
     size_t specific_count;
     size_t first_key_block;             // inside struct pthread; specific[0] points at it

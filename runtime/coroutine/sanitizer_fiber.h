@@ -10,6 +10,7 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <pthread.h>
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -59,11 +60,15 @@ WISP_INLINE void fiber_create([[maybe_unused]] Fiber* fiber, [[maybe_unused]] co
 #endif
 }
 
-// Never for the running fiber, never for an adopted one.
+// Before the stack is released. Never for the running fiber, never for an adopted one.
 WISP_INLINE void fiber_destroy([[maybe_unused]] Fiber* fiber) {
 #if defined(__SANITIZE_THREAD__)
     __tsan_destroy_fiber(fiber->tsan);
     fiber->tsan = nullptr;
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+    // Frames that never returned left their red zones in the shadow of memory that has a next user.
+    __asan_unpoison_memory_region(const_cast<void*>(fiber->base), fiber->size);
 #endif
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kPage = 4096;  // smallest page; only for sizes below
 constexpr size_t kKeepBytes = size_t{32} << 10;
-constexpr size_t kMaxSize = size_t{1} << 40;
+constexpr size_t kMaxSize = size_t{1} << 56;  // no sum of two overflows; mmap refuses the rest
 constexpr int kClasses = 8;
 
 struct CachedStack {  // lies at the very top of a cached stack
@@ -121,6 +121,37 @@ CachedStack* pop(SizeClass* from) {
     return cached;
 }
 
+// With the lock held.
+bool has_room(size_t resident) {
+    return cache.stacks < cache.limits.stacks &&
+           cache.resident + resident <= cache.limits.resident_bytes;
+}
+
+// With the lock held. Stores the stack and returns a list of what must be unmapped instead: when
+// the cache is full, a stack of another size goes first, or sizes out of use would fill it for ever.
+CachedStack* insert(CachedStack* cached) {
+    CachedStack* evicted = nullptr;
+    SizeClass* own = find_class(cached->stack.size, cached->stack.guard, true);
+    if (own == nullptr || !has_room(cached->resident)) {
+        for (SizeClass& of_size : cache.classes) {
+            if (&of_size == own || of_size.head == nullptr) continue;
+            evicted = pop(&of_size);
+            evicted->next = nullptr;
+            break;
+        }
+        if (own == nullptr) own = find_class(cached->stack.size, cached->stack.guard, true);
+        if (own == nullptr || !has_room(cached->resident)) {
+            cached->next = evicted;
+            return cached;
+        }
+    }
+    cached->next = own->head;
+    own->head = cached;
+    cache.stacks++;
+    cache.resident += cached->resident;
+    return evicted;
+}
+
 // Unmaps one at a time, so that others get at the lock between the system calls.
 void trim_to(const StackCacheLimits& limits) {
     for (;;) {
@@ -187,18 +218,13 @@ void stack_release(Stack* stack) {
     *cached = CachedStack{nullptr, released, resident};
 
     cache.lock.lock();
-    SizeClass* of_size = nullptr;
-    if (cache.stacks < cache.limits.stacks &&
-        cache.resident + resident <= cache.limits.resident_bytes)
-        of_size = find_class(released.size, released.guard, true);
-    if (of_size != nullptr) {
-        cached->next = of_size->head;
-        of_size->head = cached;
-        cache.stacks++;
-        cache.resident += resident;
-    }
+    CachedStack* evicted = insert(cached);
     cache.lock.unlock();
-    if (of_size == nullptr) unmap(released);
+    while (evicted != nullptr) {
+        CachedStack* next = evicted->next;
+        unmap(Stack{evicted->stack});
+        evicted = next;
+    }
     errno = error;
 }
 

@@ -79,6 +79,13 @@ void fill_robust_list(uintptr_t self) {
     in_pthread<List>(self, libc.robust_head) = List{head, libc.robust_futex_offset, 0};
 }
 
+// No thread's neighbour: libc's fork takes the calling thread out of its list of threads.
+void fill_list(uintptr_t self) {
+    uintptr_t node = self + libc.list;
+    in_pthread<uintptr_t>(self, libc.list) = node;
+    in_pthread<uintptr_t>(self, libc.list + sizeof(void*)) = node;
+}
+
 // The kernel updates the rseq area of the worker, never ours. A negative cpu_id tells
 // sched_getcpu() to ask the kernel; a zero would mean "CPU 0" for ever.
 void fill_rseq(uintptr_t tp) {
@@ -159,6 +166,7 @@ bool thread_block_create(ThreadBlock* block, uint32_t tid) {
     block->modules = tls_fill_static(block->tp);
     uintptr_t self = descriptor(*block);
     fill_header(block->tp);
+    fill_list(self);
     fill_robust_list(self);
     fill_rseq(block->tp);
     in_pthread<uintptr_t>(self, libc.specific) = self + libc.first_key_block;
@@ -210,6 +218,8 @@ void thread_block_reset(ThreadBlock* block) {
     fill_robust_list(self);
     at<void*>(block->tp, libc.resolver) = block->resolver;
     // What libc keeps per thread besides malloc's cache, piece by piece.
+    // "Cancelled" and "exiting" of a thread that ended by pthread_exit go first.
+    in_pthread<int>(self, libc.cancel_handling) = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
     uselocale(LC_GLOBAL_LOCALE);

@@ -3,7 +3,9 @@
 #include "jvm/start.h"
 
 #include <elf.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +15,13 @@
 
 #include "coroutine/thread_block.h"
 #include "interpose/entry.h"
+#include "interpose/process.h"
 #include "interpose/threads.h"
 #include "jvm/environment.h"
 #include "jvm/start_checks.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
+#include "signal/task_signals.h"
 #include "sync/join.h"
 
 namespace wisp {
@@ -93,11 +97,18 @@ bool make_task(const void* caller) {
          rules_convert(g_options.black, g_options.white, "main", "java.lang.Thread", nullptr);
 }
 
+// By statx: libc's stat has another symbol version from 2.33 on.
+static bool same_file(const char* a, const char* b) {
+  struct statx one, other;
+  if (statx(AT_FDCWD, a, 0, STATX_INO, &one) != 0) return false;
+  if (statx(AT_FDCWD, b, 0, STATX_INO, &other) != 0) return false;
+  return one.stx_ino == other.stx_ino && one.stx_dev_major == other.stx_dev_major &&
+         one.stx_dev_minor == other.stx_dev_minor;
+}
+
 char* const* environment_for_exec(const char* path, char* const envp[]) {
   if (!g_java_process || scheduler_running() || kernel::getpid() != g_process_id) return envp;
-  struct stat target, self;
-  if (stat(path, &target) != 0 || stat("/proc/self/exe", &self) != 0) return envp;
-  if (target.st_dev != self.st_dev || target.st_ino != self.st_ino) return envp;
+  if (!same_file(path, "/proc/self/exe")) return envp;
   char** complete = environment_put_back(envp);
   return complete != nullptr ? complete : envp;
 }
@@ -112,8 +123,17 @@ void report_statistics() {
 // After main, by exit(): the last destructor of the process, since we were loaded first.
 __attribute__((destructor)) static void at_exit() { report_statistics(); }
 
+// Loaded by dlopen (as an agent) nothing is interposed: agent_reexec.cpp is at work then.
+static bool preloaded() {
+  void* first = dlsym(RTLD_DEFAULT, "pthread_create");
+  Dl_info where, here;
+  return first != nullptr && dladdr(first, &where) != 0 &&
+         dladdr(reinterpret_cast<void*>(&preloaded), &here) != 0 &&
+         where.dli_fbase == here.dli_fbase;
+}
+
 __attribute__((constructor)) static void start() {
-  if (getauxval(AT_SECURE) != 0) return;
+  if (getauxval(AT_SECURE) != 0 || !preloaded()) return;
   real::ensure();
   g_process_id = kernel::getpid();
   const char* word = getenv("WISP");
@@ -139,6 +159,10 @@ __attribute__((constructor)) static void start() {
   thread_block_keep_module(&g_interposing);
   g_make_task = &make_task;
   g_start_scheduler = &start_scheduler;
+  signals_start();
+  g_after_dlopen = &late_modules_check;
+  g_exec_environment = &environment_for_exec;
+  g_before_exit = &report_statistics;
   g_interposing.store(true, std::memory_order_release);
 }
 

@@ -34,8 +34,8 @@ static inline void finish_switch(void* left) {
 // A signal caught between two stacks was left with the worker: the flow that goes on from here
 // delivers it when it leaves the runtime.
 static inline void adopt_deferred(Worker* w) {
-  if (WISP_UNLIKELY(w->deferred_count.load(std::memory_order_relaxed) != 0))
-    thread_self().pending_signals.fetch_or(1ull << 63, std::memory_order_relaxed);
+  if (WISP_UNLIKELY(w->deferred.load(std::memory_order_relaxed) != 0))
+    thread_self().pending_signals.fetch_or(kDeferredMark, std::memory_order_relaxed);
 }
 
 static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
@@ -62,6 +62,7 @@ void push_local(Carrier* c, WispTask* task) {
 WispTask* pick_next(Carrier* c) {
   Scheduler& s = g_scheduler;
   if (WISP_UNLIKELY(c->now >= c->timer_check_at)) fire_timers(c, c, monotonic_ns());
+  if (poll_is_due(c->now)) poll_events(c);
   // Work from outside gets its turn even when this carrier never runs dry.
   if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
     if (WispTask* t = s.global.pop()) return t;
@@ -156,6 +157,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
   fiber_enter(&w->fiber);
 #endif
   finish_switch(left);
+  adopt_deferred(w);
 }
 
 // ---- what the layers above call -------------------------------------------------------------

@@ -59,6 +59,10 @@ static inline void announce_wake(Carrier* c, WispTask* waker, bool displaced) {
 void ready(WispTask* task) {
   task->state.store(TaskState::Ready, std::memory_order_relaxed);
   ThreadSelf& me = thread_self();
+  if (WISP_UNLIKELY(me.collect != nullptr)) {
+    me.collect->append(task);
+    return;
+  }
   Carrier* c = my_carrier();
   if (c == nullptr) {
     g_scheduler.global.push(task);

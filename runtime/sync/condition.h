@@ -15,7 +15,7 @@
 namespace wisp {
 
 // Where libc keeps the two bits moved between versions: condition_layout_probe() finds it.
-extern uint32_t g_condition_flags_offset;
+extern uint32_t g_condition_flags_offset __attribute__((visibility("hidden")));
 constexpr uint32_t kConditionShared = 1;
 constexpr uint32_t kConditionMonotonic = 2;
 

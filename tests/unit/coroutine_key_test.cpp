@@ -54,6 +54,7 @@ void key_destructor(void* value) {
 
 TEST(ThreadEnd, KeyDestructorsRun) {
     pthread_key_t plain;
+    key_calls = 0;
     ASSERT_EQ(pthread_key_create(&key, key_destructor), 0);
     ASSERT_EQ(pthread_key_create(&plain, nullptr), 0);
     key_created(key, key_destructor);

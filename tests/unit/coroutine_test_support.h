@@ -36,15 +36,17 @@ public:
 
     // Returns false once the body has ended.
     bool resume() {
-        fiber_adopt_thread(&home_fiber_);
+        home_fiber_ = current_fiber();
+        current_fiber() = &fiber_;
         home_tp_ = thread_pointer();
-        fiber_leave(&home_fiber_, &fiber_, false);
+        fiber_leave(home_fiber_, &fiber_, false);
         switch_context(&home_, &context_, block_ ? block_->tp : home_tp_, this);
-        fiber_enter(&home_fiber_);
+        fiber_enter(home_fiber_);
+        current_fiber() = home_fiber_;
         return !done_;
     }
     void yield() {
-        fiber_leave(&fiber_, &home_fiber_, false);
+        fiber_leave(&fiber_, home_fiber_, false);
         switch_context(&context_, &home_, home_tp_, nullptr);
         fiber_enter(&fiber_);
     }
@@ -55,13 +57,24 @@ public:
     ThreadBlock* block() { return block_; }
 
 private:
+    // Whoever calls resume(): a kernel thread or, nested, the coroutine that runs on it. Only
+    // sanitizer builds look at it, and there thread_local is always the kernel thread's.
+    static Fiber*& current_fiber() {
+        thread_local Fiber own;
+        thread_local Fiber* current = nullptr;
+        if (current == nullptr) {
+            fiber_adopt_thread(&own);
+            current = &own;
+        }
+        return current;
+    }
     static void entry(void* argument, void* user) {
         auto* self = static_cast<Coroutine*>(user);
         fiber_enter(&self->fiber_);
         if (argument != user) abort();
         self->body_(*self);
         self->done_ = true;
-        fiber_leave(&self->fiber_, &self->home_fiber_, true);
+        fiber_leave(&self->fiber_, self->home_fiber_, true);
         switch_context(&self->context_, &self->home_, self->home_tp_, nullptr);
         abort();
     }
@@ -73,7 +86,7 @@ private:
     Context home_{};
     uintptr_t home_tp_ = 0;
     Fiber fiber_;
-    Fiber home_fiber_;
+    Fiber* home_fiber_ = nullptr;
     bool done_ = false;
 };
 

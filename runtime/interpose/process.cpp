@@ -1,0 +1,125 @@
+// Processes: fork, vfork, exec, waiting for children, the end.
+//
+// A forked child has one thread and may do little before it executes something else: Wisp is off in
+// it, all calls are libc's. A vfork child shares our memory, thread-local data included: its parent
+// thread's `straight` is set until the parent goes on.
+#include "interpose/process.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "coroutine/stack.h"
+#include "interpose/entry.h"
+#include "platform/kernel.h"
+#include "signal/task_signals.h"
+
+namespace wisp {
+
+char* const* (*g_exec_environment)(const char* path, char* const envp[]) = nullptr;
+void (*g_before_exit)() = nullptr;
+
+static WispTask* me() { return interposing() ? current_task() : nullptr; }
+
+}  // namespace wisp
+
+using namespace wisp;
+
+// ---- children ------------------------------------------------------------------------------------
+
+WISP_EXPORT pid_t fork() noexcept {
+  real::ensure();
+  pid_t pid = real::fork();
+  if (pid == 0 && g_interposing.load(std::memory_order_relaxed)) {
+    g_interposing.store(false, std::memory_order_relaxed);
+    signals_stop();
+    stack_cache_after_fork();
+    // Deferred signals were the parent's; nobody here would unblock them. The mask is the task's.
+    if (WispTask* task = current_task()) kernel::set_signal_mask(task->signal_mask);
+  }
+  return pid;
+}
+
+// The two halves of vfork around the system call, see tail_calls_*.S.
+extern "C" __attribute__((visibility("hidden"))) void wisp_vfork_enter() {
+  if (me() != nullptr) BlockingRegion region;
+  // Others may go on while this kernel thread waits for its child. BlockingRegion's end may have
+  // taken a carrier back; one offer more costs nothing compared with a vfork.
+  ++thread_self().straight;
+}
+
+extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long result) {
+  --thread_self().straight;
+  if (result >= 0) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
+// ---- exec: only the environment of a launcher that executes itself matters -------------------------
+
+static char* const* environment_of_exec(const char* path, char* const envp[]) {
+  if (!interposing() || g_exec_environment == nullptr) return envp;
+  return g_exec_environment(path, envp);
+}
+
+WISP_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
+  real::ensure();
+  return real::execve(path, argv, environment_of_exec(path, envp));
+}
+
+WISP_EXPORT int execv(const char* path, char* const argv[]) noexcept {
+  return execve(path, argv, environ);
+}
+
+WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
+  real::ensure();
+  // A launcher executes itself by its path; a bare name is somebody else.
+  if (strchr(file, '/') != nullptr) return execve(file, argv, environ);
+  return real::execvp(file, argv);
+}
+
+// ---- waiting: the carrier goes to others meanwhile -------------------------------------------------
+
+template <typename F>
+static auto blocking(int options, F&& call) {
+  real::ensure();
+  if ((options & WNOHANG) != 0 || me() == nullptr) return call();
+  BlockingRegion region;
+  return call();
+}
+
+WISP_EXPORT pid_t waitpid(pid_t pid, int* status, int options) {
+  return blocking(options, [&] { return real::waitpid(pid, status, options); });
+}
+WISP_EXPORT pid_t wait(int* status) { return waitpid(-1, status, 0); }
+WISP_EXPORT pid_t wait4(pid_t pid, int* status, int options, rusage* usage) noexcept {
+  return blocking(options, [&] { return real::wait4(pid, status, options, usage); });
+}
+WISP_EXPORT pid_t wait3(int* status, int options, rusage* usage) noexcept {
+  return wait4(-1, status, options, usage);
+}
+WISP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {
+  return blocking(options, [&] { return real::waitid(type, id, info, options); });
+}
+WISP_EXPORT int system(const char* command) {
+  return blocking(0, [&] { return real::system(command); });
+}
+
+// ---- the end ---------------------------------------------------------------------------------------
+
+// exit() needs no help: it runs on the calling task, other tasks go on until the kernel ends them,
+// as other threads would, and nothing of ours is freed. The statistics line is a destructor's.
+static void before_exit() {
+  if (interposing() && g_before_exit != nullptr) g_before_exit();
+}
+
+extern "C" [[noreturn]] __attribute__((visibility("default"))) void _exit(int status) {
+  real::ensure();
+  before_exit();
+  real::_exit(status);
+  __builtin_unreachable();
+}
+
+extern "C" [[noreturn]] __attribute__((visibility("default"))) void _Exit(int status) noexcept {
+  _exit(status);
+}
