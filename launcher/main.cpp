@@ -1,6 +1,5 @@
-// The wisp command: java, jdk, doctor. `wisp java` is taken before the option
-// parser sees anything, because all that follows belongs to the JVM; the rest
-// is CLI11's.
+// The wisp command: java, jdk, doctor. `wisp java` is taken before the option parser sees anything,
+// because all that follows belongs to the JVM; the rest is CLI11's.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,8 +12,7 @@
 
 namespace {
 
-// CLI11's own footer would wrap and reorder; this text is compared with the man
-// page by a test.
+// CLI11's own footer would wrap and reorder; this text is compared with the man page by a test.
 constexpr char kFooter[] = R"(
 Examples:
   wisp java -XX:+UseWisp2 -jar app.jar

@@ -1,5 +1,4 @@
-// Implementation of run_java.h: find the JDK, read the options, strip ours,
-// preload or not, exec.
+// Implementation of run_java.h: find the JDK, read the options, strip ours, preload or not, exec.
 #include "run_java.h"
 
 #include <fmt/format.h>
@@ -35,8 +34,7 @@ int become(const Jdk& jdk, const std::vector<char*>& argv) {
 
 void preload(const std::string& library, const Options& options, bool count_stripped) {
   const char* others = getenv("LD_PRELOAD");
-  // Twice in the list is loaded once; but the list should not grow from parent
-  // to child.
+  // Twice in the list is loaded once; but the list should not grow from parent to child.
   bool there = others != nullptr && strncmp(others, library.c_str(), library.size()) == 0;
   if (!there) {
     std::string list = library;
@@ -74,8 +72,7 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
     return kExitUsage;
   }
 
-  // WISP=1 without a flag: the user preloads by hand, and this command is just
-  // the way to java.
+  // WISP=1 without a flag: the user preloads by hand, and this command is just the way to java.
   bool convert = options.enabled && options.use_wisp2_seen;
   if (convert) {
     std::optional<Obstacle> found = library_obstacle(library);
@@ -102,8 +99,7 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
     }
     argv.clear();
     for (std::string& arg : rewritten.args) argv.push_back(arg.data());
-    // A flag that says "off", or an obstacle, also beats a library preloaded by
-    // the environment.
+    // A flag that says "off", or an obstacle, also beats a library preloaded by the environment.
     if (!convert && getenv("WISP") != nullptr) setenv("WISP", "0", 1);
   }
   if (convert) preload(library, options, count_unknown);
@@ -149,8 +145,7 @@ int run_java_command(int argc, char** argv) {
     }
     jdk = jdk_of_command(*java);
     if (!jdk) {
-      // A wrapper outside any JDK: run it as it is, and let obstacle() say why
-      // it stays plain.
+      // A wrapper outside any JDK: run it as it is, and let obstacle() say why it stays plain.
       jdk.emplace();
       jdk->java = *java;
     }
