@@ -22,6 +22,9 @@ void say(const std::string& text) { report_to_stderr(nullptr, text.c_str()); }
 
 const char* from_environment(void*, const char* name) { return getenv(name); }
 
+// The flag's name as a whole string in libjvm.so; JVM_ActiveProcessorCount is in all of them.
+constexpr char kCountName[] = "\0ActiveProcessorCount";
+
 bool is_processor_count(const char* option) {
   return strncmp(option, "-XX:ActiveProcessorCount=", 25) == 0;
 }
@@ -87,7 +90,7 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
   // Dragonwell is to work on older ones too: there it can set at least the
   // number of carriers.
   bool count_unknown = convert && options.active_processor_count != 0 &&
-                       !ElfImage(jdk.libjvm).contains("ActiveProcessorCount");
+                       !ElfImage(jdk.libjvm).contains({kCountName, sizeof kCountName});
   Rewritten rewritten;
   if (options.use_wisp2_seen) {
     rewritten = strip_options(sources, [&](const char* option) {

@@ -1,6 +1,6 @@
 // Splitting text into arguments, for java_args.h. Two grammars, both the JDK's; the odd corners of
 // the argfile grammar (what a '#' inside a word does, an open quote at the end of a line) were
-// established by giving the same random files to real launchers (tests/launcher/argfile_fuzz.sh).
+// established by giving the same random files to real launchers (tests/launcher/argfile_test.cpp).
 #include <cstdlib>
 #include <cstring>
 
