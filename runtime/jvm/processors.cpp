@@ -35,7 +35,7 @@ int rounded_up(long long quota, long long period) {
 
 // One level of the hierarchy; 0: no limit there.
 int level_limit(const char* root, const char* directory, bool v2) {
-  char path[kPath + 32];
+  char path[2 * kPath + 32];
   char text[128];
   long long quota = 0;
   long long period = 0;
