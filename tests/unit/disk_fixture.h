@@ -42,9 +42,18 @@ class TestFile {
     close(fd_);
     unlink(path_.c_str());
   }
-  void drop(off_t from, off_t size) { posix_fadvise(fd_, from, size, POSIX_FADV_DONTNEED); }
-  // No read-ahead: what is dropped stays so until it is read.
-  void no_read_ahead(int fd) { posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); }
+  void drop_all() { posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); }
+  // Afterwards the holes, `size` bytes every `period` from `first` on, are not cached, the rest is.
+  // (Dropping just the holes would not do: the kernel keeps pages in larger pieces.)
+  void cache_all_but(off_t first, off_t size, off_t period) {
+    drop_all();
+    posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM);  // no read-ahead from now on
+    char page[4096];
+    for (off_t at = 0; pread(fd_, page, sizeof page, at) > 0;) {
+      at += sizeof page;
+      if (at >= first && (at - first) % period < size) at += size - (at - first) % period;
+    }
+  }
   int fd() const { return fd_; }
   const char* path() const { return path_.c_str(); }
 

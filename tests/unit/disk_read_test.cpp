@@ -15,11 +15,10 @@ using io::kFilePosition;
 
 TEST(DiskRead, WholeAlthoughPartlyCached) {
   TestFile file(1 << 20);
-  file.no_read_ahead(file.fd());
   std::vector<char> buffer(256 * 1024);
   on_task([&] {
     for (int hole = 0; hole < 16; ++hole) {
-      file.drop(hole * 16384, 16384);
+      file.cache_all_but(hole * 16384, 16384, 1 << 20);
       ASSERT_EQ(disk_read(file.fd(), buffer.data(), buffer.size(), 100), 256 * 1024);
       EXPECT_TRUE(holds(buffer.data(), buffer.size(), 100));
     }
@@ -28,11 +27,10 @@ TEST(DiskRead, WholeAlthoughPartlyCached) {
 
 TEST(DiskRead, WholeAtTheFilePosition) {
   TestFile file(1 << 20);
-  file.no_read_ahead(file.fd());
   std::vector<char> buffer(60000);
   on_task([&] {
     for (int round = 0; round < 4; ++round) {
-      for (int hole = 0; hole < 64; hole += 2) file.drop(hole * 16384, 16384);
+      file.cache_all_but(8192 * round, 16384, 32768);
       lseek(file.fd(), 0, SEEK_SET);
       size_t at = 0;
       for (;;) {
@@ -50,12 +48,11 @@ TEST(DiskRead, WholeAtTheFilePosition) {
 
 TEST(DiskRead, ScattersOverPartsAlthoughPartlyCached) {
   TestFile file(1 << 20);
-  file.no_read_ahead(file.fd());
   std::vector<char> a(5000), b(1), c(100000);
   on_task([&] {
     for (off_t offset : {off_t{0}, off_t{4096}, off_t{777}}) {
       for (off_t hole : {off_t{0}, off_t{4096}, off_t{8192}, off_t{65536}}) {
-        file.drop(hole, 16384);
+        file.cache_all_but(hole, 16384, 1 << 20);
         iovec parts[] = {{a.data(), a.size()}, {b.data(), 1}, {nullptr, 0}, {c.data(), c.size()}};
         ASSERT_EQ(disk_read(file.fd(), parts, 4, offset), 105001);
         EXPECT_TRUE(holds(a.data(), 5000, offset));
@@ -148,8 +145,7 @@ TEST(DiskRead, ReadersShareAFilePosition) {
   constexpr int kReaders = 8;
   for (int round = 0; round < 5; ++round) {
     TestFile file(kSize);
-    file.no_read_ahead(file.fd());
-    for (size_t hole = 12288 * round; hole < kSize; hole += 65536) file.drop(hole, 20480);
+      file.cache_all_but(12288 * round, 20480, 65536);
     lseek(file.fd(), 0, SEEK_SET);
     std::atomic<int> wrong{0};
     std::atomic<size_t> bytes{0};
@@ -180,7 +176,6 @@ TEST(DiskRead, ReadersShareAFilePosition) {
 
 TEST(DiskRead, TrustIsEarnedAndLost) {
   TestFile file(1 << 20);
-  file.no_read_ahead(file.fd());
   io::DiskHistory& h = io::disk_history(file.fd());
   char buffer[512];
   on_task([&] {
@@ -189,7 +184,7 @@ TEST(DiskRead, TrustIsEarnedAndLost) {
     EXPECT_EQ(h.trusted, io::DiskHistory::kTrust);
     for (int i = 0; i < io::DiskHistory::kTrust; ++i) disk_read(file.fd(), buffer, 512, 0);
     EXPECT_EQ(h.trusted, 0);
-    file.drop(0, 1 << 20);
+    file.drop_all();
     EXPECT_EQ(disk_read(file.fd(), buffer, 512, 4096), 512);
     if (h.is(io::DiskHistory::kCannotAsk)) GTEST_SKIP() << "no RWF_NOWAIT on this file system";
     EXPECT_EQ(h.hits, 0);
