@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <new>
+
 #include "coroutine/stack.h"
 #include "interpose/entry.h"
 #include "platform/kernel.h"
@@ -41,14 +43,18 @@ WISP_EXPORT pid_t fork() noexcept {
 
 // The two halves of vfork around the system call, see tail_calls_*.S.
 extern "C" __attribute__((visibility("hidden"))) void wisp_vfork_enter() {
-  if (me() != nullptr) BlockingRegion region;
-  // Others may go on while this kernel thread waits for its child. BlockingRegion's end may have
-  // taken a carrier back; one offer more costs nothing compared with a vfork.
+  if (me() != nullptr) {
+    // Others go on while this kernel thread waits for its child. Not ended here: the region would
+    // take the carrier back. A region begun and ended in wisp_vfork_leave does that.
+    alignas(BlockingRegion) char region[sizeof(BlockingRegion)];
+    new (region) BlockingRegion();
+  }
   ++thread_self().straight;
 }
 
 extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long result) {
   --thread_self().straight;
+  if (me() != nullptr) BlockingRegion region;
   if (result >= 0) return result;
   errno = static_cast<int>(-result);
   return -1;
