@@ -87,17 +87,12 @@ TEST(DiskRead, ErrorsAreTheKernels) {
   char buffer[64];
   on_task([&] {
     for (int i = 0; i < 20; ++i) {
-      EXPECT_EQ(disk_read(directory, buffer, 64, 0), -1);
-      EXPECT_EQ(errno, EISDIR);
-      EXPECT_EQ(disk_read(writer, buffer, 64, kFilePosition), -1);
-      EXPECT_EQ(errno, EBADF);
-      EXPECT_EQ(disk_read(-1, buffer, 64, 0), -1);
-      EXPECT_EQ(errno, EBADF);
-      EXPECT_EQ(disk_read(file.fd(), reinterpret_cast<char*>(8), 64, 0), -1);
-      EXPECT_EQ(errno, EFAULT);
+      EXPECT_EQ(disk_read(directory, buffer, 64, 0), -EISDIR);
+      EXPECT_EQ(disk_read(writer, buffer, 64, kFilePosition), -EBADF);
+      EXPECT_EQ(disk_read(-1, buffer, 64, 0), -EBADF);
+      EXPECT_EQ(disk_read(file.fd(), reinterpret_cast<char*>(8), 64, 0), -EFAULT);
       iovec many[1025] = {};
-      EXPECT_EQ(disk_read(file.fd(), many, 1025, 0), -1);
-      EXPECT_EQ(errno, EINVAL);
+      EXPECT_EQ(disk_read(file.fd(), many, 1025, 0), -EINVAL);
       EXPECT_EQ(disk_read(file.fd(), many, 0, 0), 0);
     }
   });
