@@ -1,5 +1,4 @@
-// Implementation of doctor.h: the findings of machine.h and jdk.h as text or
-// JSON.
+// Implementation of doctor.h: the findings of machine.h and jdk.h as text or JSON.
 #include "doctor.h"
 
 #include <fmt/format.h>
@@ -27,8 +26,7 @@ const char* word(Verdict verdict) {
   return "?";
 }
 
-// Paths are bytes; JSON is Unicode: what is no UTF-8 sequence becomes the
-// replacement character.
+// Paths are bytes; JSON is Unicode: what is no UTF-8 sequence becomes the replacement character.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (size_t i = 0; i < text.size(); i++) {

@@ -1,5 +1,4 @@
-// `wisp doctor`: what of this machine can carry Wisp, with the reason and the
-// cure where not.
+// `wisp doctor`: what of this machine can carry Wisp, with the reason and the cure where not.
 #pragma once
 
 namespace wisp {

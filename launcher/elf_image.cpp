@@ -1,5 +1,4 @@
-// Implementation of elf_image.h. The file is somebody else's: each offset is
-// checked before use.
+// Implementation of elf_image.h. The file is somebody else's: each offset is checked before use.
 #include "elf_image.h"
 
 #include <elf.h>

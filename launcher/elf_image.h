@@ -1,7 +1,6 @@
-// Reads from an ELF file what decides whether a program can be given a
-// preloaded library: its machine, its dynamic linker, what it exports and, for
-// a C library, how new it is. Never loads or runs the file; a malformed one is
-// an unreadable one.
+// Reads from an ELF file what decides whether a program can be given a preloaded library: its
+// machine, its dynamic linker, what it exports and, for a C library, how new it is. Never loads or
+// runs the file; a malformed one is an unreadable one.
 #pragma once
 
 #include <cstddef>

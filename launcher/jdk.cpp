@@ -78,9 +78,8 @@ std::optional<Jdk> jdk_at(const std::string& home) {
   jdk.java = jdk.home + "/bin/java";
   if (!is_file(jdk.java)) return std::nullopt;
   if (auto note = read_home_note(jdk.home)) {
-    // A home that we made: its bin/java is this command, the stock launcher
-    // lies beside it.
-    if (home_is_stale(*note)) return jdk_at(note->source);
+    // A home that we made: its bin/java is this command, the stock launcher lies beside it.
+    if (home_is_stale(*note) && !read_home_note(note->source)) return jdk_at(note->source);
     jdk.java = jdk.home + "/bin/.java";
   }
   jdk.libjvm = find_libjvm(jdk.home);
@@ -155,8 +154,7 @@ std::vector<Jdk> jdks_on_this_machine() {
 }
 
 int glibc_version(const std::string& interpreter) {
-  // The C library lies beside its dynamic linker, whatever the distribution
-  // calls the folder.
+  // The C library lies beside its dynamic linker, whatever the distribution calls the folder.
   std::string real = canonical(interpreter);
   if (real.empty()) return 0;
   for (const std::string& folder :

@@ -1,6 +1,5 @@
-// Finding a JDK (or JRE) and judging, from its files alone, whether its threads
-// can be converted. The judgement is the same for `wisp java`, which then runs
-// plain, and for `wisp doctor`.
+// Finding a JDK (or JRE) and judging, from its files alone, whether its threads can be converted.
+// The judgement is the same for `wisp java`, which then runs plain, and for `wisp doctor`.
 #pragma once
 
 #include <optional>
@@ -29,8 +28,7 @@ std::optional<Jdk> jdk_at(const std::string& home);
 // The JDK a java command belongs to (symbolic links followed).
 std::optional<Jdk> jdk_of_command(const std::string& java);
 std::optional<std::string> find_on_path(const char* command);
-// JAVA_HOME, PATH, the usual places and $WISP_JDKS (colon-separated), each home
-// once.
+// JAVA_HOME, PATH, the usual places and $WISP_JDKS (colon-separated), each home once.
 std::vector<Jdk> jdks_on_this_machine();
 
 std::optional<Obstacle> obstacle(const Jdk& jdk);
@@ -38,8 +36,7 @@ std::optional<Obstacle> obstacle(const Jdk& jdk);
 std::string own_library();
 // Why the library at path cannot be preloaded.
 std::optional<Obstacle> library_obstacle(const std::string& path);
-// The version of the C library a program would run with: 236 for 2.36; 0
-// unknown.
+// The version of the C library a program would run with: 236 for 2.36; 0 unknown.
 int glibc_version(const std::string& interpreter);
 
 // The note that `wisp jdk` leaves in a home it made.

@@ -1,17 +1,11 @@
-// Implementation of jdk_home.h. Nearly all of the home is symbolic links into
-// the JDK. Three kinds of file are not, because the JDK finds itself by where
-// they really are:
-//   bin/java    this command, copied (a script that resolves the link to find
-//   JAVA_HOME must not end
-//               up in wisp's own folder)
-//   bin/.java   the stock launcher, which takes its home from /proc/self/exe
-//   libjvm.so   which takes java.home from its own resolved path; so a program
-//   that starts
-//               ${java.home}/bin/java (Gradle's daemon, Surefire's forks) stays
-//               in this home
-// These two are hard links where the kernel allows it, else copies. They would
-// not fit the rest after an upgrade of the JDK, hence the stamp in the note;
-// bin/java compares it at each start.
+// Implementation of jdk_home.h. Nearly all of the home is symbolic links into the JDK. Three files
+// are not, because the JDK finds itself by where they really are. bin/java is this command, copied:
+// a script that resolves the link to find JAVA_HOME must not end up in wisp's own folder. bin/.java
+// is the stock launcher, which takes its home from /proc/self/exe. libjvm.so takes java.home from
+// its own resolved path, and programs start ${java.home}/bin/java (Gradle's daemon, Surefire's
+// forks). The latter two are hard links where the kernel allows it, else copies; they would not fit
+// the rest after an upgrade of the JDK, hence the stamp in the note, which bin/java compares at
+// each start.
 #include "jdk_home.h"
 
 #include <fmt/format.h>
@@ -35,8 +29,7 @@ int failure(int code, const std::string& text) {
   return code;
 }
 
-// Whether the directory must be a real one: it holds, at some depth, a file
-// that is not linked.
+// Whether the directory must be a real one: it holds, at some depth, a file that is not linked.
 bool has_special_file(const fs::path& directory, int depth) {
   for (const auto& entry : fs::directory_iterator(directory)) {
     std::string name = entry.path().filename().string();
@@ -94,8 +87,7 @@ int make(const Jdk& jdk, const fs::path& output) {
   std::string library = own_library();
   write_note(fresh, {jdk.home, library, file_stamp(jdk.libjvm)});
   if (fs::exists(fresh / "jre/bin/java")) {
-    // JDK 8: its java.home is the JRE inside, and programs start
-    // ${java.home}/bin/java.
+    // JDK 8: its java.home is the JRE inside, and programs start ${java.home}/bin/java.
     write_note(fresh / "jre", {jdk.home + "/jre", library, file_stamp(jdk.libjvm)});
   }
   if (fs::exists(output)) {

@@ -1,5 +1,4 @@
-// `wisp jdk DIR`: a JAVA_HOME that looks like the JDK in DIR and whose bin/java
-// is this command.
+// `wisp jdk DIR`: a JAVA_HOME that looks like the JDK in DIR and whose bin/java is this command.
 #pragma once
 
 #include <string>
@@ -11,8 +10,7 @@ struct JdkHomeRequest {
   std::string output;  // empty: ./<name>-wisp
 };
 
-// Prints the home's path on stdout, so that JAVA_HOME=$(wisp jdk DIR) works.
-// Returns the exit code.
+// Prints the home's path on stdout, so that JAVA_HOME=$(wisp jdk DIR) works. Returns the exit code.
 int make_jdk_home(const JdkHomeRequest& request);
 
 }  // namespace wisp

@@ -1,6 +1,5 @@
-// Implementation of machine.h: each finding asks the kernel itself rather than
-// its version, since seccomp profiles and sysctls take calls away from kernels
-// that have them.
+// Implementation of machine.h: each finding asks the kernel itself rather than its version, since
+// seccomp profiles and sysctls take calls away from kernels that have them.
 #include "machine.h"
 
 #include <fmt/format.h>
@@ -36,8 +35,7 @@ Finding kernel() {
 
 Finding cpu() {
 #if defined(__x86_64__)
-  // Bit 1 of AT_HWCAP2: the kernel lets programs write the FS register
-  // themselves.
+  // Bit 1 of AT_HWCAP2: the kernel lets programs write the FS register themselves.
   if ((getauxval(AT_HWCAP2) & 2) == 0) {
     return {"CPU", Verdict::kSlower, "x86-64 without FSGSBASE: a switch costs a system call",
             "Linux 5.9 or newer on Ivy Bridge or newer (boot without nofsgsbase)"};
@@ -83,8 +81,7 @@ Finding membarrier() {
 }
 
 Finding io_uring() {
-  // Bad arguments on purpose: EFAULT or EINVAL says that the call is there,
-  // without making a ring.
+  // Bad arguments on purpose: EFAULT or EINVAL says that the call is there, without making a ring.
   long result = syscall(SYS_io_uring_setup, 1, nullptr);
   if (result >= 0) close(static_cast<int>(result));
   if (result >= 0 || errno == EFAULT || errno == EINVAL) {

@@ -1,6 +1,5 @@
-// The wisp command: java, jdk, doctor. `wisp java` is taken before the option
-// parser sees anything, because all that follows belongs to the JVM; the rest
-// is CLI11's.
+// The wisp command: java, jdk, doctor. `wisp java` is taken before the option parser sees anything,
+// because all that follows belongs to the JVM; the rest is CLI11's.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,8 +12,7 @@
 
 namespace {
 
-// CLI11's own footer would wrap and reorder; this text is compared with the man
-// page by a test.
+// CLI11's own footer would wrap and reorder; this text is compared with the man page by a test.
 constexpr char kFooter[] = R"(
 Examples:
   wisp java -XX:+UseWisp2 -jar app.jar
@@ -74,9 +72,10 @@ int run(int argc, char** argv) {
     std::string text = error.what();
     if (argc < 2) {
       text = "a command is required: java, jdk or doctor";
-    } else if (argv[1][0] != '-' && app.get_subcommands().empty()) {
-      text = fmt::format("'{}' is not a command; takes java, jdk or doctor",
-                         wisp::Shown(argv[1]).text);
+    } else if (app.get_subcommands().empty()) {
+      text = fmt::format(
+          "'{}' is not a command or option; takes java, jdk, doctor, --help or --version",
+          wisp::Shown(argv[1]).text);
     }
     return usage_error(text, app);
   }

@@ -1,5 +1,4 @@
-// Implementation of rewrite.h. It walks the sources as visit_jvm_options
-// (java_args.h) does.
+// Implementation of rewrite.h. It walks the sources as visit_jvm_options (java_args.h) does.
 #include "rewrite.h"
 
 #include <fcntl.h>
@@ -36,8 +35,7 @@ std::string edited(std::string_view source, const std::vector<Edit>& edits) {
 
 // The path under which this process, also after exec, reads the text.
 std::optional<std::string> in_memory(const std::string& name, std::string_view text) {
-  // The name shows in /proc/PID/fd. Without MFD_CLOEXEC: the JVM is to inherit
-  // it.
+  // The name shows in /proc/PID/fd. Without MFD_CLOEXEC: the JVM is to inherit it.
   int file = memfd_create(name.substr(name.rfind('/') + 1).substr(0, 200).c_str(), 0);
   if (file < 0) return std::nullopt;
   while (!text.empty()) {
@@ -96,8 +94,7 @@ class Stripper {
     return std::nullopt;
   }
 
-  // The path of a copy without the options, or nothing when the file holds
-  // none.
+  // The path of a copy without the options, or nothing when the file holds none.
   std::optional<std::string> file(const char* path, bool argfile) {
     size_t size = 0;
     char* bytes = read_whole_file(path, &size);

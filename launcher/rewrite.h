@@ -1,9 +1,8 @@
-// Takes out of a java command line, its @argfiles and its environment the
-// options that only Wisp understands: a stock JVM refuses to start with them.
-// Everything else stays byte for byte as the user wrote it. A file that holds
-// one is replaced by a copy in memory (memfd), which the JVM reads as
-// /proc/self/fd/N: expanding it in place would run into the kernel's limits on
-// arguments, which is what @argfiles are used against.
+// Takes out of a java command line, its @argfiles and its environment the options that only Wisp
+// understands: a stock JVM refuses to start with them. Everything else stays byte for byte as the
+// user wrote it. A file that holds one is replaced by a copy in memory (memfd), which the JVM reads
+// as /proc/self/fd/N: expanding it in place would run into the kernel's limits on arguments, which
+// is what @argfiles are used against.
 #pragma once
 
 #include <functional>

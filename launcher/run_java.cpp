@@ -1,5 +1,4 @@
-// Implementation of run_java.h: find the JDK, read the options, strip ours,
-// preload or not, exec.
+// Implementation of run_java.h: find the JDK, read the options, strip ours, preload or not, exec.
 #include "run_java.h"
 
 #include <fmt/format.h>
@@ -23,6 +22,9 @@ void say(const std::string& text) { report_to_stderr(nullptr, text.c_str()); }
 
 const char* from_environment(void*, const char* name) { return getenv(name); }
 
+// The flag's name as a whole string in libjvm.so; JVM_ActiveProcessorCount is in all of them.
+constexpr char kCountName[] = "\0ActiveProcessorCount";
+
 bool is_processor_count(const char* option) {
   return strncmp(option, "-XX:ActiveProcessorCount=", 25) == 0;
 }
@@ -35,8 +37,7 @@ int become(const Jdk& jdk, const std::vector<char*>& argv) {
 
 void preload(const std::string& library, const Options& options, bool count_stripped) {
   const char* others = getenv("LD_PRELOAD");
-  // Twice in the list is loaded once; but the list should not grow from parent
-  // to child.
+  // Twice in the list is loaded once; but the list should not grow from parent to child.
   bool there = others != nullptr && strncmp(others, library.c_str(), library.size()) == 0;
   if (!there) {
     std::string list = library;
@@ -74,8 +75,7 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
     return kExitUsage;
   }
 
-  // WISP=1 without a flag: the user preloads by hand, and this command is just
-  // the way to java.
+  // WISP=1 without a flag: the user preloads by hand, and this command is just the way to java.
   bool convert = options.enabled && options.use_wisp2_seen;
   if (convert) {
     std::optional<Obstacle> found = library_obstacle(library);
@@ -90,7 +90,7 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
   // Dragonwell is to work on older ones too: there it can set at least the
   // number of carriers.
   bool count_unknown = convert && options.active_processor_count != 0 &&
-                       !ElfImage(jdk.libjvm).contains("ActiveProcessorCount");
+                       !ElfImage(jdk.libjvm).contains({kCountName, sizeof kCountName});
   Rewritten rewritten;
   if (options.use_wisp2_seen) {
     rewritten = strip_options(sources, [&](const char* option) {
@@ -102,8 +102,7 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
     }
     argv.clear();
     for (std::string& arg : rewritten.args) argv.push_back(arg.data());
-    // A flag that says "off", or an obstacle, also beats a library preloaded by
-    // the environment.
+    // A flag that says "off", or an obstacle, also beats a library preloaded by the environment.
     if (!convert && getenv("WISP") != nullptr) setenv("WISP", "0", 1);
   }
   if (convert) preload(library, options, count_unknown);
@@ -149,8 +148,7 @@ int run_java_command(int argc, char** argv) {
     }
     jdk = jdk_of_command(*java);
     if (!jdk) {
-      // A wrapper outside any JDK: run it as it is, and let obstacle() say why
-      // it stays plain.
+      // A wrapper outside any JDK: run it as it is, and let obstacle() say why it stays plain.
       jdk.emplace();
       jdk->java = *java;
     }

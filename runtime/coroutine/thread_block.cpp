@@ -134,7 +134,8 @@ bool thread_block_probe(const char** why) {
     if (!libc_layout_probe(why)) return false;
     tls_keep_module(reinterpret_cast<const void*>(libc.ctype_init));
     tls_keep_module(reinterpret_cast<const void*>(libc.allocate_tls));
-    tls_keep_module(libc_symbol("malloc"));
+    // The allocator in use, which may be a preloaded one: the global scope's, not libc's.
+    tls_keep_module(reinterpret_cast<const void*>(&std::malloc));
     if (!tls_modules_check()) {
         *why = "static TLS is not where the C library says it is";
         return false;

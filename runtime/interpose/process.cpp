@@ -1,4 +1,4 @@
-// Processes: fork, vfork, exec, waiting for children, the end.
+// Processes: fork, vfork, exec, the end. Waiting for children is in wait.cpp.
 //
 // A forked child has one thread and may do little before it executes something else: Wisp is off in
 // it, all calls are libc's. A vfork child shares our memory, thread-local data included: its parent
@@ -7,7 +7,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/wait.h>
+
+#include <new>
 
 #include "coroutine/stack.h"
 #include "interpose/entry.h"
@@ -42,14 +43,18 @@ WISP_EXPORT pid_t fork() noexcept {
 
 // The two halves of vfork around the system call, see tail_calls_*.S.
 extern "C" __attribute__((visibility("hidden"))) void wisp_vfork_enter() {
-  if (me() != nullptr) BlockingRegion region;
-  // Others may go on while this kernel thread waits for its child. BlockingRegion's end may have
-  // taken a carrier back; one offer more costs nothing compared with a vfork.
+  if (me() != nullptr) {
+    // Others go on while this kernel thread waits for its child. Not ended here: the region would
+    // take the carrier back. A region begun and ended in wisp_vfork_leave does that.
+    alignas(BlockingRegion) char region[sizeof(BlockingRegion)];
+    new (region) BlockingRegion();
+  }
   ++thread_self().straight;
 }
 
 extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long result) {
   --thread_self().straight;
+  if (me() != nullptr) BlockingRegion region;
   if (result >= 0) return result;
   errno = static_cast<int>(-result);
   return -1;
@@ -76,33 +81,6 @@ WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   // A launcher executes itself by its path; a bare name is somebody else.
   if (strchr(file, '/') != nullptr) return execve(file, argv, environ);
   return real::execvp(file, argv);
-}
-
-// ---- waiting: the carrier goes to others meanwhile -------------------------------------------------
-
-template <typename F>
-static auto blocking(int options, F&& call) {
-  real::ensure();
-  if ((options & WNOHANG) != 0 || me() == nullptr) return call();
-  BlockingRegion region;
-  return call();
-}
-
-WISP_EXPORT pid_t waitpid(pid_t pid, int* status, int options) {
-  return blocking(options, [&] { return real::waitpid(pid, status, options); });
-}
-WISP_EXPORT pid_t wait(int* status) { return waitpid(-1, status, 0); }
-WISP_EXPORT pid_t wait4(pid_t pid, int* status, int options, rusage* usage) noexcept {
-  return blocking(options, [&] { return real::wait4(pid, status, options, usage); });
-}
-WISP_EXPORT pid_t wait3(int* status, int options, rusage* usage) noexcept {
-  return wait4(-1, status, options, usage);
-}
-WISP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {
-  return blocking(options, [&] { return real::waitid(type, id, info, options); });
-}
-WISP_EXPORT int system(const char* command) {
-  return blocking(0, [&] { return real::system(command); });
 }
 
 // ---- the end ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // Sockets. On a task the blocking calls go to io/transfer.h; what never blocks, and everything on
 // kernel threads, goes to libc. Creation is noted on every thread: the descriptor table must know
 // each new life of a number.
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 

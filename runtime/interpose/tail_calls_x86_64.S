@@ -1,8 +1,8 @@
-/* vfork and dlopen: the two calls whose wrapper must leave no frame behind.
+/* vfork, dlopen and dlsym: calls whose wrapper must leave no frame behind.
    vfork: the child returns through our caller's frame and goes on below it, so when the parent
    resumes, whatever we had pushed is gone; the return address waits in a register, which the
    kernel keeps for each of the two.
-   dlopen: libc looks at the return address to learn who asks ($ORIGIN, RUNPATH), so we may do
+   dlopen, dlsym: libc looks at the return address to learn who asks ($ORIGIN, RTLD_NEXT), so we may do
    something before it, but must jump to it. */
         .text
 
@@ -62,5 +62,6 @@ vfork:
 
         noticed dlopen, wisp_before_dlopen
         noticed dlmopen, wisp_before_dlmopen
+        noticed dlsym, wisp_before_dlsym
 
         .section .note.GNU-stack,"",@progbits

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <stdlib.h>
 
 #include "coroutine/key_registry.h"
 #include "interpose/entry.h"
@@ -37,6 +38,7 @@ void task_main(WispTask* self) {
     thread_block_first_run();
   self->block_used = true;
   void* result = call_start_routine(self);
+  if (!interposing()) exit(0);  // a forked child's only thread has ended
   thread_block_exit_hooks(&self->block);
   exit_current(self, result);
 }

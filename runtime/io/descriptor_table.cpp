@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <termios.h>
 #include <sys/ioctl.h>
 
 #include "io/descriptor.h"

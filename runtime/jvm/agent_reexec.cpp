@@ -1,14 +1,12 @@
-// java -agentpath:…/libwisp.so[=options]: for places where only JVM flags can
-// be set. By the time an agent loads it is too late to become the thread
-// implementation, so the process executes itself once more, same pid and
-// arguments, with this library preloaded. In the second life Agent_OnLoad finds
-// the library preloaded and has nothing to do. WISP_REEXEC marks the second
-// life: when preloading fails in it (a linker that ignores LD_PRELOAD), the
-// program runs plain instead of looping.
+// java -agentpath:…/libwisp.so[=options]: for places where only JVM flags can be set. By the time
+// an agent loads it is too late to become the thread implementation, so the process executes itself
+// once more, same pid and arguments, with this library preloaded. In the second life Agent_OnLoad
+// finds the library preloaded and has nothing to do. WISP_REEXEC marks the second life: when
+// preloading fails in it (a linker that ignores LD_PRELOAD), the program runs plain instead of
+// looping.
 //
-// What the first life has done by then and exec does not undo is little:
-// "Picked up …" lines appear twice, an -Xlog file is rotated once. Nothing has
-// read stdin.
+// What the first life has done by then and exec does not undo is little: "Picked up …" lines appear
+// twice, an -Xlog file is rotated once. Nothing has read stdin.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -19,13 +17,11 @@
 
 #include "jvm/load_order.h"
 #include "jvm/options.h"
-#include "platform/kernel.h"
 
 namespace wisp {
 namespace {
 
-// Linked against the oldest version: glibc 2.34 gave dlsym a new one when it
-// joined libc.
+// Linked against the oldest version: glibc 2.34 gave dlsym a new one when it joined libc.
 #if defined(__x86_64__)
 asm(".symver dlsym, dlsym@GLIBC_2.2.5");
 #elif defined(__aarch64__)
@@ -74,8 +70,8 @@ const char* remove_variable(char** vector, size_t* count, const char* name) {
   return value;
 }
 
-// The environment this process was started with (the JVM has changed its own
-// copy by now) plus ours.
+// The environment this process was started with (the JVM has changed its own copy by now) plus
+// ours.
 char** second_environment(const char* library, const char* options) {
   size_t size = 0;
   char* bytes = read_whole_file("/proc/self/environ", &size);
@@ -103,21 +99,7 @@ char** second_environment(const char* library, const char* options) {
   return vector;
 }
 
-// HotSpot has changed this thread's signal mask, and exec would hand that on.
-// The process's first thread waits in the launcher and still has the mask it
-// was started with.
-void restore_signal_mask() {
-  size_t size = 0;
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/status", kernel::getpid());
-  char* status = read_whole_file(path, &size);
-  const char* line = status != nullptr ? strstr(status, "\nSigBlk:") : nullptr;
-  if (line != nullptr) kernel::set_signal_mask(strtoull(line + 8, nullptr, 16));
-  free(status);
-}
-
-// From the environment as it was at the start: the library's constructor cleans
-// the present one.
+// From the environment as it was at the start: the library's constructor cleans the present one.
 bool started_with(const char* name) {
   size_t size = 0;
   size_t count = 0;
@@ -144,8 +126,7 @@ int reexecute(const char* options) {
         "the path of libwisp.so holds a blank or a colon, which "
         "LD_PRELOAD cannot name");
   }
-  // Resolved here: /proc/self/exe as the name of the new program would hide
-  // java's home from it.
+  // Resolved here: /proc/self/exe as the name of the new program would hide java's home from it.
   ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
   if (length <= 0) return run_plain("/proc/self/exe cannot be read");
   executable[length] = '\0';
@@ -157,7 +138,7 @@ int reexecute(const char* options) {
   if (argv == nullptr || count == 0 || environment == nullptr) {
     return run_plain("/proc/self/cmdline or environ cannot be read");
   }
-  restore_signal_mask();
+  // The signal mask goes along as it is: HotSpot changes it only after the agents are loaded.
   execve(executable, argv, environment);
   return run_plain(strerror(errno));
 }
@@ -185,8 +166,7 @@ int on_load(const char* options) {
 }  // namespace
 }  // namespace wisp
 
-// jint Agent_OnLoad(JavaVM*, char* options, void* reserved), without needing
-// jni.h to build.
+// jint Agent_OnLoad(JavaVM*, char* options, void* reserved), without needing jni.h to build.
 extern "C" __attribute__((visibility("default"))) int Agent_OnLoad(void*, char* options, void*) {
   return wisp::on_load(options != nullptr ? options : "");
 }

@@ -1,7 +1,6 @@
-// Splitting text into arguments, for java_args.h. Two grammars, both the JDK's;
-// the odd corners of the argfile grammar (what a '#' inside a word does, an
-// open quote at the end of a line) were established by giving the same random
-// files to real launchers (tests/launcher/argfile_fuzz.sh).
+// Splitting text into arguments, for java_args.h. Two grammars, both the JDK's; the odd corners of
+// the argfile grammar (what a '#' inside a word does, an open quote at the end of a line) were
+// established by giving the same random files to real launchers (tests/launcher/argfile_test.cpp).
 #include <cstdlib>
 #include <cstring>
 
@@ -10,13 +9,11 @@
 namespace wisp {
 namespace {
 
-// In an argfile a vertical tab is an ordinary character; in a variable
-// isspace() decides.
+// In an argfile a vertical tab is an ordinary character; in a variable isspace() decides.
 bool file_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 bool blank(char c) { return file_blank(c) || c == '\v'; }
 
-// Collects tokens; text can only shrink, so storage of twice the source always
-// suffices.
+// Collects tokens; text can only shrink, so storage of twice the source always suffices.
 class Collector {
  public:
   Collector(ArgTokens* tokens, size_t size) : tokens_(tokens) {
@@ -137,9 +134,8 @@ void tokenize_argfile(const char* text, size_t size, ArgTokens* tokens) {
       quote = '\0';
       state = kFindNext;
     } else if (c == '#' && quote == '\0') {
-      // The launcher loses the unquoted text before a '#', and joins the quoted
-      // text before it to the next word. Faithful, so that we see the option it
-      // will see.
+      // The launcher loses the unquoted text before a '#', and joins the quoted text before it to
+      // the next word. Faithful, so that we see the option it will see.
       collector.drop_loose();
       state = kComment;
     } else if (c == '\\' && quote != '\0') {
@@ -154,8 +150,7 @@ void tokenize_argfile(const char* text, size_t size, ArgTokens* tokens) {
       collector.add(c);
     }
   }
-  // At the end of the file the launcher forgets a word that is empty or stops
-  // in an escape.
+  // At the end of the file the launcher forgets a word that is empty or stops in an escape.
   if (state == kWord && !collector.empty()) collector.finish(size);
 }
 

@@ -20,10 +20,10 @@ static std::atomic<StartThread> g_start_thread{nullptr};
 static int find_local_jvm(dl_phdr_info* info, size_t, void* result) {
   const char* slash = info->dlpi_name != nullptr ? strrchr(info->dlpi_name, '/') : nullptr;
   if (slash == nullptr || strcmp(slash, "/libjvm.so") != 0) return 0;
+  // The handle is kept: a JVM is never unloaded.
   void* handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
   if (handle == nullptr) return 0;
   *static_cast<void**>(result) = dlsym(handle, "JVM_StartThread");
-  dlclose(handle);
   return 1;
 }
 

@@ -1,5 +1,4 @@
-// Implementation of java_args.h, except for the splitting of text
-// (arg_tokens.cpp).
+// Implementation of java_args.h, except for the splitting of text (arg_tokens.cpp).
 #include "jvm/java_args.h"
 
 #include <fcntl.h>
@@ -161,8 +160,7 @@ ArgRole ArgScanner::take(const char* arg) {
     value_next_ = false;
     return ArgRole::kValue;
   }
-  // After -jar, -m and --module, or for a class or source file: the first word
-  // that is no option.
+  // After -jar, -m and --module, or for a class or source file: the first word that is no option.
   main_found_ = true;
   return ArgRole::kMain;
 }

@@ -1,16 +1,15 @@
-// How a JVM gets its options, read the way the JDK's own launcher (libjli) and
-// HotSpot read them: splitting of environment variables and @argfiles, and the
-// line between the JVM's options and the program's arguments. It knows nothing
-// of what any option means. Shared by libwisp.so and by the command, so: plain
-// C library only; allocates, hence only at start.
+// How a JVM gets its options, read the way the JDK's own launcher (libjli) and HotSpot read them:
+// splitting of environment variables and @argfiles, and the line between the JVM's options and the
+// program's arguments. It knows nothing of what any option means. Shared by libwisp.so and by the
+// command, so: plain C library only; allocates, hence only at start.
 #pragma once
 
 #include <cstddef>
 
 namespace wisp {
 
-// One argument, and the bytes of the source it was made from (quotes included),
-// so that a rewriter can take it out and leave all else as the user wrote it.
+// One argument, and the bytes of the source it was made from (quotes included), so that a rewriter
+// can take it out and leave all else as the user wrote it.
 struct ArgToken {
   const char* text;
   size_t begin;
@@ -24,15 +23,14 @@ struct ArgTokens {
   char* storage = nullptr;
 };
 
-// JAVA_TOOL_OPTIONS, _JAVA_OPTIONS, JDK_JAVA_OPTIONS and -XX:VMOptionsFile:
-// blanks separate, ' and " quote (also within a word), nothing escapes.
+// JAVA_TOOL_OPTIONS, _JAVA_OPTIONS, JDK_JAVA_OPTIONS and -XX:VMOptionsFile: blanks separate, ' and
+// " quote (also within a word), nothing escapes.
 void tokenize_variable(const char* text, size_t size, ArgTokens* tokens);
 // @argfiles: comments, escapes and line continuation besides.
 void tokenize_argfile(const char* text, size_t size, ArgTokens* tokens);
 void tokens_free(ArgTokens* tokens);
 
-// A whole file, at most 64 MiB; null (and errno) when it cannot be read. free()
-// it.
+// A whole file, at most 64 MiB; null (and errno) when it cannot be read. free() it.
 char* read_whole_file(const char* path, size_t* size);
 
 enum class ArgRole {
@@ -48,8 +46,7 @@ class ArgScanner {
   // argfiles: whether this launcher knows @argfiles at all (JDK 9 and later).
   explicit ArgScanner(bool argfiles) : argfiles_(argfiles) {}
 
-  // The file an argument names, or null when it is not (or no longer) a
-  // reference to one.
+  // The file an argument names, or null when it is not (or no longer) a reference to one.
   const char* argfile(const char* arg) const;
   ArgRole take(const char* arg);
 
@@ -69,10 +66,9 @@ struct ArgSources {
   void* context = nullptr;
 };
 
-// Calls visit for each option that reaches the JVM, weakest first:
-// JAVA_TOOL_OPTIONS, then JDK_JAVA_OPTIONS and the command line (the launcher
-// puts the one before the other), then _JAVA_OPTIONS. origin names the variable
-// or file, or is "command line".
+// Calls visit for each option that reaches the JVM, weakest first: JAVA_TOOL_OPTIONS, then
+// JDK_JAVA_OPTIONS and the command line (the launcher puts the one before the other), then
+// _JAVA_OPTIONS. origin names the variable or file, or is "command line".
 void visit_jvm_options(const ArgSources& sources,
                        void (*visit)(void* context, const char* option, const char* origin),
                        void* context);

@@ -1,5 +1,4 @@
-// See load_order.h. dl_iterate_phdr rather than dladdr, which glibc 2.34 gave a
-// new symbol version.
+// See load_order.h. dl_iterate_phdr rather than dladdr, which glibc 2.34 gave a new symbol version.
 #include "jvm/load_order.h"
 
 #include <link.h>

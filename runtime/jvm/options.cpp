@@ -1,5 +1,4 @@
-// Implementation of options.h: one table of the settings, three ways to spell
-// them.
+// Implementation of options.h: one table of the settings, three ways to spell them.
 #include "jvm/options.h"
 
 #include <cerrno>
@@ -20,8 +19,7 @@ bool starts_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// A whole decimal number, optionally with a size suffix. No sign, no blanks, no
-// overflow.
+// A whole decimal number, optionally with a size suffix. No sign, no blanks, no overflow.
 bool parse_number(const char* text, bool suffix, unsigned long* value) {
   if (text[0] < '0' || text[0] > '9') return false;
   char* end = nullptr;
@@ -88,8 +86,7 @@ void set_white(Options* options, const char* value, const char* name, Report* re
   rules_parse(&options->white, value, name, report);
 }
 
-// key is the short form (WISP_OPTIONS, agent); property what follows
-// com.alibaba.wisp.
+// key is the short form (WISP_OPTIONS, agent); property what follows com.alibaba.wisp.
 struct Setting {
   const char* key;
   const char* property;
@@ -101,8 +98,8 @@ const Setting kSettings[] = {
     {"white", "threadAsWisp.white", set_white},
 };
 
-// HotSpot reads this one itself and refuses what it cannot read; here a bad
-// value just says nothing.
+// HotSpot reads this one itself and refuses what it cannot read; here a bad value just says
+// nothing.
 void set_active_processor_count(Options* options, const char* value) {
   unsigned long number = 0;
   if (parse_number(value, true, &number) && number <= INT_MAX) {
@@ -219,8 +216,7 @@ void options_gather(Options* options, const ArgSources& sources, Report* report)
   const char* wisp = variable("WISP");
   // "always": also in programs that load a JVM later.
   options->enabled = wisp != nullptr && (strcmp(wisp, "1") == 0 || strcmp(wisp, "always") == 0);
-  // The agent (agent_reexec.cpp) hands its options on in WISP_OPTIONS; read
-  // once, reported once.
+  // The agent (agent_reexec.cpp) hands its options on in WISP_OPTIONS; read once, reported once.
   bool reexecuted = variable("WISP_REEXEC") != nullptr;
   if (const char* list = variable("WISP_OPTIONS")) {
     options_apply_list(options, list, reexecuted ? "-agentpath" : "WISP_OPTIONS", report);

@@ -1,6 +1,5 @@
-// options_from_process: the command line and environment of the process the
-// library is loaded into. Runs once, in the library's constructor, before any
-// other thread exists.
+// options_from_process: the command line and environment of the process the library is loaded into.
+// Runs once, in the library's constructor, before any other thread exists.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,7 +1,6 @@
-// default_carriers: the number of processors HotSpot would take
-// (os::active_processor_count): the option, else min(affinity mask, cgroup CPU
-// quota / period rounded up). cgroup v1 and v2; where several levels of a
-// hierarchy carry a quota the tightest counts. cpu.shares do not count, as in
+// default_carriers: the number of processors HotSpot would take (os::active_processor_count): the
+// option, else min(affinity mask, cgroup CPU quota / period rounded up). cgroup v1 and v2; where
+// several levels of a hierarchy carry a quota the tightest counts. cpu.shares do not count, as in
 // HotSpot since 17.0.5 / 11.0.17 / 8u372.
 #include <sched.h>
 #include <unistd.h>
@@ -36,7 +35,7 @@ int rounded_up(long long quota, long long period) {
 
 // One level of the hierarchy; 0: no limit there.
 int level_limit(const char* root, const char* directory, bool v2) {
-  char path[kPath + 32];
+  char path[2 * kPath + 32];
   char text[128];
   long long quota = 0;
   long long period = 0;
@@ -65,8 +64,7 @@ bool listed(const char* list, const char* word) {
   return false;
 }
 
-// The path of this process below its cpu controller ("0::/a" for v2,
-// "4:cpu,cpuacct:/a" for v1).
+// The path of this process below its cpu controller ("0::/a" for v2, "4:cpu,cpuacct:/a" for v1).
 bool own_group(char* lines, bool v2, char* path) {
   char* save = nullptr;
   for (char* line = strtok_r(lines, "\n", &save); line; line = strtok_r(nullptr, "\n", &save)) {
@@ -83,8 +81,7 @@ bool own_group(char* lines, bool v2, char* path) {
   return false;
 }
 
-// Where a mount shows only part of the hierarchy (a container), the group's
-// path is relative to it.
+// Where a mount shows only part of the hierarchy (a container), the group's path is relative to it.
 int hierarchy_limit(const char* root, const char* mount_root, const char* mount, const char* group,
                     bool v2) {
   size_t shared = strcmp(mount_root, "/") == 0 ? 0 : strlen(mount_root);
@@ -109,8 +106,7 @@ int hierarchy_limit(const char* root, const char* mount_root, const char* mount,
 }  // namespace
 
 int affinity_processors() {
-  // The kernel refuses a mask smaller than its own, and machines have more than
-  // 1024 processors.
+  // The kernel refuses a mask smaller than its own, and machines have more than 1024 processors.
   for (size_t processors = 1024; processors <= 1024 * 1024; processors *= 2) {
     cpu_set_t* set = CPU_ALLOC(processors);
     if (set == nullptr) break;

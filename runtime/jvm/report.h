@@ -1,7 +1,6 @@
-// Where the parsers of options and rules send what they find wrong: one line
-// per error, naming the option and the form it takes. The library writes to
-// stderr, the launcher collects and exits 2, a test looks at the text. No
-// libstdc++: this is compiled into libwisp.so and into the command.
+// Where the parsers of options and rules send what they find wrong: one line per error, naming the
+// option and the form it takes. The library writes to stderr, the launcher collects and exits 2, a
+// test looks at the text. No libstdc++: this is compiled into libwisp.so and into the command.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +24,8 @@ void report_skipped(Report* report, const char* format, ...) __attribute__((form
 // A sink that writes "wisp: <line>\n" to stderr in a single write(2).
 void report_to_stderr(void* context, const char* text);
 
-// A copy of text that is safe inside one line of a message: control bytes
-// become '?', and what is longer than a message deserves is cut. Lives in the
-// object, so that it needs no allocation.
+// A copy of text that is safe inside one line of a message: control bytes become '?', and what is
+// longer than a message deserves is cut. Lives in the object, so that it needs no allocation.
 struct Shown {
   char text[96];
   explicit Shown(const char* raw);

@@ -1,5 +1,5 @@
-// Implementation of rules.h: parsing at start (allocates), matching at each
-// thread start (does not).
+// Implementation of rules.h: parsing at start (allocates), matching at each thread start (does
+// not).
 #include "jvm/rules.h"
 
 #include <cstdlib>
@@ -33,8 +33,7 @@ const char* find_separator(Span entry) {
   return nullptr;
 }
 
-// A package or class is matched exactly, so a pattern or a path in it would
-// never match anything.
+// A package or class is matched exactly, so a pattern or a path in it would never match anything.
 bool exact_name(Span text) {
   for (const char* at = text.begin; at < text.end; at++) {
     if (*at == '*' || *at == '?' || *at == '/' || blank(*at)) return false;
@@ -78,8 +77,8 @@ bool parse_entry(Span entry, Rule* rule, const char* option, Report* report) {
   return rule->text != nullptr;
 }
 
-// Iterative with one saved star: linear in practice, never exponential, so that
-// a hostile pattern cannot make thread creation slow.
+// Iterative with one saved star: linear in practice, never exponential, so that a hostile pattern
+// cannot make thread creation slow.
 bool glob_match(const char* pattern, const char* text) {
   const char* star = nullptr;
   const char* resume = nullptr;
@@ -88,8 +87,7 @@ bool glob_match(const char* pattern, const char* text) {
       star = ++pattern;
       resume = text;
     } else if (*pattern == '?' || *pattern == *text) {
-      // '?' stands for one character, not one byte: thread names are UTF-8
-      // here.
+      // '?' stands for one character, not one byte: thread names are UTF-8 here.
       bool whole = *pattern == '?' && (static_cast<unsigned char>(*text) & 0xc0) == 0xc0;
       pattern++;
       text++;
@@ -105,9 +103,8 @@ bool glob_match(const char* pattern, const char* text) {
   return *pattern == '\0';
 }
 
-// The classes of lambdas are com.foo.Bar$$Lambda$14/0x0000000800c03000 (or
-// …$$Lambda/0x…, /123 on 8): what follows the slash differs from run to run, so
-// no rule could name it.
+// The classes of lambdas are com.foo.Bar$$Lambda$14/0x0000000800c03000 (or …$$Lambda/0x…, /123 on
+// 8): what follows the slash differs from run to run, so no rule could name it.
 size_t stable_length(const char* class_name) { return strcspn(class_name, "/+"); }
 
 bool package_match(const char* package, const char* class_name) {
@@ -122,8 +119,7 @@ bool class_match(const char* wanted, const char* class_name) {
   size_t length = stable_length(class_name);
   size_t wanted_length = strlen(wanted);
   if (wanted_length == length && memcmp(wanted, class_name, length) == 0) return true;
-  // class:com.foo.Bar$$Lambda names every lambda of Bar: their numbers depend
-  // on the order of use.
+  // class:com.foo.Bar$$Lambda names every lambda of Bar: their numbers depend on the order of use.
   static const char kLambda[] = "$$Lambda";
   size_t lambda_length = sizeof kLambda - 1;
   return wanted_length >= lambda_length && wanted_length < length &&

@@ -1,14 +1,10 @@
-// Conversion rules: which Java threads become coroutines. The two lists keep
-// the names and the form that Wisp2 documents
-// (com.alibaba.wisp.threadAsWisp.black and .white):
-//   name:<glob with * and ?> ; package:<exact> ; class:<exact, the Thread's or
-//   the Runnable's>
-// A thread is converted unless the black list names it; a white list that is
-// not empty narrows this to the threads it names, and black still wins.
-// (Dragonwell reads the white list only when it does not convert all threads,
-// which -XX:+UseWisp2 always does; a list that silently does nothing helps
-// nobody.) A set is written once at start and only read afterwards, by any
-// thread.
+// Conversion rules: which Java threads become coroutines. The two lists keep the names and the form
+// that Wisp2 documents (com.alibaba.wisp.threadAsWisp.black and .white): name:GLOB, package:NAME,
+// class:NAME, the class being the Thread's or the Runnable's. A thread is converted unless the
+// black list names it; a white list that is not empty narrows this, and black still wins.
+// (Dragonwell reads the white list only when it does not convert all threads, which -XX:+UseWisp2
+// always does; a list that silently does nothing helps nobody.) Written once at start, then read by
+// any thread.
 #pragma once
 
 #include "jvm/report.h"
@@ -27,8 +23,8 @@ struct RuleSet {
   int count = 0;
 };
 
-// Replaces the set by the entries of text. A malformed entry is reported under
-// option's name and left out; the others hold.
+// Replaces the set by the entries of text. A malformed entry is reported under option's name and
+// left out; the others hold.
 void rules_parse(RuleSet* set, const char* text, const char* option, Report* report);
 void rules_free(RuleSet* set);
 

@@ -123,31 +123,29 @@ void report_statistics() {
 // After main, by exit(): the last destructor of the process, since we were loaded first.
 __attribute__((destructor)) static void at_exit() { report_statistics(); }
 
-// Loaded by dlopen (as an agent) nothing is interposed: agent_reexec.cpp is at work then.
+// Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this copy:
+// agent_reexec.cpp is at work then. The two symbols are the linker's: begin and end of this library.
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
 static bool preloaded() {
-  void* first = dlsym(RTLD_DEFAULT, "pthread_create");
-  Dl_info where, here;
-  return first != nullptr && dladdr(first, &where) != 0 &&
-         dladdr(reinterpret_cast<void*>(&preloaded), &here) != 0 &&
-         where.dli_fbase == here.dli_fbase;
+  const char* first = static_cast<const char*>(dlsym(RTLD_DEFAULT, "pthread_create"));
+  return first >= __ehdr_start && first < _end;
 }
 
 __attribute__((constructor)) static void start() {
   if (getauxval(AT_SECURE) != 0 || !preloaded()) return;
   real::ensure();
   g_process_id = kernel::getpid();
-  const char* word = getenv("WISP");
-  // A shell script between the wish and the JVM: hand the environment on, untouched. "always" is
-  // for programs that load a JVM later, and for tests.
-  bool always = word != nullptr && strcmp(word, "always") == 0;
+  // Without a JVM in sight this may be a shell script between the wish and the JVM: the environment
+  // is handed on untouched. WISP_ANY=1: a program that loads a JVM later; tests.
+  bool any = is_set("WISP_ANY");
   bool has_jvm = false;
   dl_iterate_phdr(find_jvm, &has_jvm);
-  if (!has_jvm && !always) return;
+  if (!has_jvm && !any) return;
 
   options_from_process(&g_options);
   g_verbose = is_set("WISP_VERBOSE");
   g_statistics = is_set("WISP_STATS");
-  if (!g_options.enabled && !always) return;
+  if (!g_options.enabled) return;
   g_java_process = true;
   environment_take_out();
 

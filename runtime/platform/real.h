@@ -3,11 +3,15 @@
 // constructor, because an interposed function can be the first thing called in the process.
 #pragma once
 #include <dlfcn.h>
+#include <grp.h>
+#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>

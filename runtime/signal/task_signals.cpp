@@ -149,6 +149,7 @@ bool collect(WispTask* task, int sig, siginfo_t* info) {
   if ((was & bit_of(sig)) == 0) return false;
   siginfo_t meant;
   as_sent(info, &meant);
+  meant.si_code = SI_USER;  // as libc's sigtimedwait reports a pthread_kill
   *info = meant;
   return true;
 }

@@ -46,7 +46,7 @@ TEST(Command, UsageErrorsEndWithTwo) {
     const char* part;
   } const cases[] = {
       {{}, "a command is required: java, jdk or doctor"},
-      {{"foo"}, "'foo' is not a command; takes java, jdk or doctor"},
+      {{"foo"}, "'foo' is not a command or option; takes java, jdk, doctor"},
       {{"--foo"}, "--foo"},
       {{"doctor", "--jsn"}, "--jsn"},
       {{"doctor", "x"}, "x"},
@@ -85,7 +85,7 @@ TEST(ManPage, KeepsStepWithHelp) {
     for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at) {
       EXPECT_TRUE(contains(man, (*at)[2].str())) << (*at)[2].str();
     }
-    std::regex line("\n  (\\S.*?) {2,}(.*[^ ])");
+    std::regex line("\n  (\\S.*?) {2,}(.*[^ \\n])");
     for (std::sregex_iterator at(help.begin(), help.end(), line), end; at != end; ++at) {
       std::string description = (*at)[2].str();
       // "ARGS  description" for subcommands

@@ -23,7 +23,8 @@ std::string script_home(const std::string& name) {
 }
 
 TEST(Doctor, FindsTheJdks) {
-  Result result = spawn({.args = {kWisp, "doctor"}});
+  const char* more = getenv("WISP_JDKS");
+  Result result = spawn({.args = {kWisp, "doctor"}, .env = {{"WISP_JDKS", more ? more : ""}}});
   EXPECT_EQ(result.exit, 0) << result.all();
   for (const std::string& jdk : jdks()) EXPECT_TRUE(contains(result.out, jdk)) << result.out;
   EXPECT_TRUE(contains(result.out, "Wisp can run here."));

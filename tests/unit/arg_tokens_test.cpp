@@ -1,5 +1,5 @@
 // How text becomes arguments. The expectations for argfiles are what the launchers of JDK 17 and 25
-// print for the same files (they agreed on 1,000 random ones; tests/launcher/argfile_fuzz.py).
+// print for the same files (they agreed on 1,000 random ones; tests/launcher/argfile_test.cpp).
 #include <gtest/gtest.h>
 
 #include <string>
