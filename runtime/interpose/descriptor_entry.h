@@ -7,7 +7,12 @@
 
 namespace wisp {
 
-inline bool on_task() { return interposing() && current_task() != nullptr; }
+// depth: a handler that runs while its task is inside the runtime (a crash report) gets libc.
+inline bool on_task() {
+  if (!interposing()) return false;
+  ThreadSelf& me = thread_self();
+  return me.task != nullptr && WISP_LIKELY(me.depth.load(std::memory_order_relaxed) == 0);
+}
 
 // A result >= 0 or -errno, as libc gives it.
 inline long answer(long result) {

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/uio.h>
 
 #include "interpose/entry.h"
+#include "io/descriptor.h"
 #include "io/disk.h"
 #include "platform/kernel.h"
 
@@ -123,7 +123,10 @@ int open_on_task(int dir, const char* path, int flags, mode_t mode) {
 int do_open(int dir, const char* path, int flags, mode_t mode) {
   real::ensure();
   int fd = on_task() ? open_on_task(dir, path, flags, mode) : real::openat(dir, path, flags, mode);
-  if (fd >= 0) io::disk_opened(fd, flags);
+  if (fd >= 0) {
+    io::disk_opened(fd, flags);
+    if (interposing()) io::descriptor_created(fd, io::kUnknown, 0);
+  }
   return fd;
 }
 
@@ -243,21 +246,9 @@ WISP_LOCKF(lockf)
 WISP_LOCKF(lockf64)
 #undef WISP_LOCKF
 
-// ---- copies inside the kernel: long ones wait for two files, or for a socket's peer ----------------
+// ---- copies inside the kernel: long ones wait for two files -----------------------------------------
 
-#define WISP_SENDFILE(name)                                                          \
-  WISP_EXPORT ssize_t name(int out, int in, off_t* offset, size_t size) noexcept {   \
-    return waiting(true, [=] { return real::name(out, in, offset, size); });         \
-  }
-WISP_SENDFILE(sendfile)
-WISP_SENDFILE(sendfile64)
-#undef WISP_SENDFILE
 WISP_EXPORT ssize_t copy_file_range(int in, off64_t* from, int out, off64_t* to, size_t size,
                                     unsigned flags) {
   return waiting(true, [=] { return real::copy_file_range(in, from, out, to, size, flags); });
-}
-WISP_EXPORT ssize_t splice(int in, off64_t* from, int out, off64_t* to, size_t size,
-                           unsigned flags) {
-  return waiting((flags & SPLICE_F_NONBLOCK) == 0,
-                 [=] { return real::splice(in, from, out, to, size, flags); });
 }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 
+#include "io/disk.h"
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
@@ -14,9 +15,6 @@
 #endif
 
 namespace wisp::io {
-
-long (*g_disk_read)(int fd, const iovec* parts, int count, off_t position) = nullptr;
-long (*g_disk_write)(int fd, const iovec* parts, int count, off_t position) = nullptr;
 
 namespace {
 
@@ -72,6 +70,8 @@ long write_nowait(BlockingCall& call, int fd, const iovec* parts, int count) {
   return write_once(fd, parts, count);
 }
 
+inline long result_of(ssize_t libc_result) { return libc_result >= 0 ? libc_result : -errno; }
+
 size_t total(const iovec* parts, int count) {
   size_t n = 0;
   for (int i = 0; i < count; ++i) n += parts[i].iov_len;
@@ -102,7 +102,7 @@ long read_vector(int fd, const iovec* parts, int count) {
       relearn(call);
       continue;
     }
-    if (call.kind() == kDisk && g_disk_read != nullptr) return g_disk_read(fd, parts, count, -1);
+    if (call.kind() == kDisk) return result_of(disk_read(fd, parts, count, kFilePosition));
     if (call.straight()) return read_once(fd, parts, count);
     return call_until_done(
         call, [&] { return read_nowait(call, fd, parts, count); },
@@ -124,7 +124,7 @@ long write_vector(int fd, const iovec* parts, int count) {
       relearn(call);
       continue;
     }
-    if (call.kind() == kDisk && g_disk_write != nullptr) return g_disk_write(fd, parts, count, -1);
+    if (call.kind() == kDisk) return result_of(disk_write(fd, parts, count, kFilePosition));
     if (call.straight() || call.kind() == kTerminal) return write_once(fd, parts, count);
     // A pipe or its like: all of it, part by part where it does not fit at once.
     size_t size = total(parts, count), done = 0;
@@ -157,7 +157,7 @@ bool may_block(int fd) {
   Descriptor* d = descriptor_get(fd);
   if (d == nullptr) return true;
   uint64_t s = descriptor_know(fd, d);
-  return (s & kNonBlocking) == 0 && (kind_of(s) == kSocket || kind_of(s) == kStream);
+  return (s & kNonBlocking) == 0 && kind_of(s) != kStraight;
 }
 
 }  // namespace wisp::io

@@ -37,10 +37,6 @@ inline long write(int fd, const void* buffer, size_t size) {
   return write_vector(fd, &one, 1);
 }
 
-// Regular files: io/disk, once it is there; null = the call itself. Position -1 = the file's own.
-extern long (*g_disk_read)(int fd, const iovec* parts, int count, off_t position);
-extern long (*g_disk_write)(int fd, const iovec* parts, int count, off_t position);
-
 // A call that moves bytes out of or into a descriptor inside the kernel (sendfile, splice) and would
 // block there: true if it had better be made in a BlockingRegion.
 bool may_block(int fd);
