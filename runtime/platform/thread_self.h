@@ -11,6 +11,11 @@ namespace wisp {
 
 struct WispTask;
 struct Worker;
+struct TaskList;
+
+// Bits of pending_signals that are no signal: libc keeps 32 and 33 to itself, no program has them.
+constexpr uint64_t kDeferredMark = 1ull << 31;  // signals are deferred on this kernel thread
+constexpr uint64_t kLoaderMark = 1ull << 32;    // this thread has called dlopen (interpose/loader)
 
 struct ThreadSelf {
   WispTask* task = nullptr;  // the task whose TLS block this is; null on plain kernel threads
@@ -21,9 +26,19 @@ struct ThreadSelf {
   std::atomic<uint32_t> depth{0};
   // > 0: interposed functions go straight to libc (a vfork child, the runtime's own kernel threads).
   uint32_t straight = 0;
+  // Set while this thread polls for events: ready() puts woken tasks here (scheduler/poller.h).
+  TaskList* collect = nullptr;
+  // JVM_StartThread is running on this thread: the next pthread_create makes a Java thread
+  // (jvm/hook.cpp). Owner only.
+  bool next_create_is_java = false;
   // Bit (sig-1): a signal waits to be handled when this thread leaves the runtime. Set by
   // pthread_kill (any thread) and by a deferring handler (same thread).
   std::atomic<uint64_t> pending_signals{0};
+  // Tasks: what pthread_kill sent while the task's own mask blocked it. Owner only.
+  std::atomic<uint64_t> held_signals{0};
+  // Plain kernel threads: deferred signals, blocked in the kernel meanwhile (signal/task_signals.h).
+  // A worker's, and so a task's, are in Worker::deferred. Owner only.
+  std::atomic<uint64_t> deferred_signals{0};
 };
 
 #if WISP_SWITCH_FS

@@ -2,8 +2,6 @@
 // the moment runs a carrier. A worker without a carrier is either a spare (asleep) or lends its
 // kernel thread to a task whose carrier was handed off.
 #pragma once
-#include <signal.h>
-
 #include "platform/spin_lock.h"
 #include "scheduler/run_queue.h"
 #include "scheduler/task.h"
@@ -22,8 +20,22 @@ struct alignas(128) Carrier {
   uint64_t timer_check_at = ~0ull;  // ticks when next_deadline is due; owner's guess, maybe early
   uint32_t picks = 0;
   uint32_t index = 0;
+  bool alone = false;                // the only carrier: there are no thieves
 
   RunQueue<WispTask, 256> queue;
+
+  // --- owner's access to its runnable tasks
+  // acq_rel where thieves exist: whoever gets the task sees what its waker wrote (release), and a
+  // displaced or taken task is wholly ours (acquire). Alone, program order is enough.
+  WispTask* swap_next(WispTask* task) {
+    if (alone) {
+      WispTask* old = next.load(std::memory_order_relaxed);
+      next.store(task, std::memory_order_relaxed);
+      return old;
+    }
+    return next.exchange(task, std::memory_order_acq_rel);
+  }
+  WispTask* pop() { return alone ? queue.pop_alone() : queue.pop(); }
 
   // --- timers. Lock order: timer_lock before a parking-lot bucket.
   SpinLock timer_lock;
@@ -40,8 +52,26 @@ struct alignas(128) Carrier {
   uint64_t seen_since = 0;
 };
 
-struct DeferredSignal {
-  siginfo_t info;
+// Tasks chained by queue_next, while no queue holds them.
+struct TaskList {
+  WispTask* head = nullptr;
+  WispTask* tail = nullptr;
+  uint32_t count = 0;
+
+  void append(WispTask* task) {
+    task->queue_next = nullptr;
+    (tail != nullptr ? tail->queue_next : head) = task;
+    tail = task;
+    ++count;
+  }
+  WispTask* pop() {
+    WispTask* t = head;
+    if (t == nullptr) return nullptr;
+    head = t->queue_next;
+    if (head == nullptr) tail = nullptr;
+    --count;
+    return t;
+  }
 };
 
 struct Worker {
@@ -58,14 +88,16 @@ struct Worker {
   uint32_t random = 1;
   uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
   int tid = 0;                 // kernel tid
-  uint64_t signal_mask = 0;    // what the kernel thread's mask is now
-  std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`
+  uint64_t signal_mask = 0;    // what the kernel thread's mask is now, but for `deferred`
+  std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`, 2 = go to the event pump
+  // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the
+  // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
+  std::atomic<bool> polling{false};
   Worker* next = nullptr;         // in the spare list
   Worker* all_next = nullptr;
-  // Signals caught while inside the runtime; raised again by whoever leaves it on this thread.
-  static constexpr uint32_t kMaxDeferred = 16;
-  std::atomic<uint32_t> deferred_count{0};
-  DeferredSignal deferred[kMaxDeferred];
+  // Signals (bit sig-1) that arrived inside the runtime: the kernel keeps them, blocked on this
+  // kernel thread beyond signal_mask, until a flow leaves the runtime here (signal/task_signals.h).
+  std::atomic<uint64_t> deferred{0};
 };
 
 }  // namespace wisp

@@ -34,8 +34,8 @@ static inline void finish_switch(void* left) {
 // A signal caught between two stacks was left with the worker: the flow that goes on from here
 // delivers it when it leaves the runtime.
 static inline void adopt_deferred(Worker* w) {
-  if (WISP_UNLIKELY(w->deferred_count.load(std::memory_order_relaxed) != 0))
-    thread_self().pending_signals.fetch_or(1ull << 63, std::memory_order_relaxed);
+  if (WISP_UNLIKELY(w->deferred.load(std::memory_order_relaxed) != 0))
+    thread_self().pending_signals.fetch_or(kDeferredMark, std::memory_order_relaxed);
 }
 
 static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
@@ -62,19 +62,19 @@ void push_local(Carrier* c, WispTask* task) {
 WispTask* pick_next(Carrier* c) {
   Scheduler& s = g_scheduler;
   if (WISP_UNLIKELY(c->now >= c->timer_check_at)) fire_timers(c, c, monotonic_ns());
+  if (poll_is_due(c->now)) poll_events(c);
   // Work from outside gets its turn even when this carrier never runs dry.
   if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
     if (WispTask* t = s.global.pop()) return t;
   }
   if (c->next.load(std::memory_order_relaxed) != nullptr) {
-    // acq_rel: a thief may take it first (steal_next); whoever gets it sees what its waker wrote.
-    WispTask* t = c->next.exchange(nullptr, std::memory_order_acq_rel);
+    WispTask* t = c->swap_next(nullptr);  // null: a thief was faster (steal_next)
     if (t != nullptr) {
       if (WISP_LIKELY(c->now < c->slice_end) || c->queue.empty()) return t;
       push_local(c, t);  // the slice that `next` inherits is used up: the ring's turn
     }
   }
-  if (WispTask* t = c->queue.pop()) {
+  if (WispTask* t = c->pop()) {
     c->slice_end = c->now + us_to_ticks(kSliceUs);
     return t;
   }
@@ -156,6 +156,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
   fiber_enter(&w->fiber);
 #endif
   finish_switch(left);
+  adopt_deferred(w);
 }
 
 // ---- what the layers above call -------------------------------------------------------------
@@ -191,13 +192,16 @@ void yield_current(WispTask* self) {
       return;
     }
   }
-  c->now = ticks();
   bump(c->yields);
-  // With an empty house the yield is the kernel's: GC and compiler threads want the core, too.
-  if (c->next.load(std::memory_order_relaxed) == nullptr && c->queue.empty() &&
-      g_scheduler.global.empty() && c->now < c->timer_check_at) {
-    kernel::sched_yield();
-    return;
+  if (c->queue.empty() && c->next.load(std::memory_order_relaxed) == nullptr &&
+      g_scheduler.global.empty()) {
+    // An empty house: the yield is the kernel's, GC and compiler threads want the core, too. But
+    // first what a timer or a descriptor has for us.
+    c->now = ticks();
+    if (c->now < c->timer_check_at && !poll_is_due(c->now)) {
+      kernel::sched_yield();
+      return;
+    }
   }
   self->state.store(TaskState::Ready, std::memory_order_relaxed);
   push_local(c, self);

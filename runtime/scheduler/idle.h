@@ -53,12 +53,40 @@ class IdleSet {
     push_spare(worker);
     lock_.unlock();
   }
+  // The published worker waits in the event pump instead of on its futex; one at a time. It is
+  // chosen for other work only when no other spare is left, so that somebody stays with the pump.
+  bool become_poller(WorkerT* worker) {
+    lock_.lock();
+    bool ok = poller_.load(std::memory_order_relaxed) == nullptr && remove_spare(worker);
+    if (ok) poller_.store(worker, std::memory_order_relaxed);
+    lock_.unlock();
+    return ok;
+  }
+  // The poller goes back among the spares; false if it was chosen meanwhile.
+  bool stop_polling(WorkerT* worker) {
+    lock_.lock();
+    bool ok = poller_.load(std::memory_order_relaxed) == worker;
+    if (ok) {
+      poller_.store(nullptr, std::memory_order_relaxed);
+      push_spare(worker);
+    }
+    lock_.unlock();
+    return ok;
+  }
+  bool polling() const { return poller_.load(std::memory_order_relaxed) != nullptr; }
+  // A spare for an errand of its own, without a carrier; null if there is none.
+  WorkerT* take_any_spare() {
+    lock_.lock();
+    WorkerT* worker = workers_ != nullptr ? pop_spare() : nullptr;
+    lock_.unlock();
+    return worker;
+  }
   // The published worker changes its mind: true and bound to an idle carrier, if it is still in the
   // list and a carrier is idle; otherwise somebody has woken it, or all carriers are busy.
   bool take_back(WorkerT* worker) {
     lock_.lock();
     CarrierT* carrier = nullptr;
-    if (carriers_ != nullptr && remove_spare(worker)) {
+    if (carriers_ != nullptr && (remove_poller(worker) || remove_spare(worker))) {
       carrier = pop_carrier();
       bind(carrier, worker);
     }
@@ -79,18 +107,18 @@ class IdleSet {
   WorkerT* take_pair(bool* no_spare) {
     lock_.lock();
     WorkerT* worker = nullptr;
-    *no_spare = carriers_ != nullptr && workers_ == nullptr;
-    if (carriers_ != nullptr && workers_ != nullptr) {
-      worker = pop_spare();
-      bind(pop_carrier(), worker);
+    if (carriers_ != nullptr) {
+      worker = pop_any();
+      if (worker != nullptr) bind(pop_carrier(), worker);
     }
+    *no_spare = carriers_ != nullptr && worker == nullptr;
     lock_.unlock();
     return worker;
   }
   // A spare worker for a carrier that changes hands, or null.
   WorkerT* take_spare(CarrierT* carrier) {
     lock_.lock();
-    WorkerT* worker = workers_ != nullptr ? pop_spare() : nullptr;
+    WorkerT* worker = pop_any();
     if (worker != nullptr) bind(carrier, worker);
     lock_.unlock();
     return worker;
@@ -134,6 +162,17 @@ class IdleSet {
     spares_.store(spares() - 1, std::memory_order_relaxed);
     return w;
   }
+  WorkerT* pop_any() {
+    if (workers_ != nullptr) return pop_spare();
+    WorkerT* w = poller_.load(std::memory_order_relaxed);
+    poller_.store(nullptr, std::memory_order_relaxed);
+    return w;
+  }
+  bool remove_poller(WorkerT* w) {
+    if (poller_.load(std::memory_order_relaxed) != w) return false;
+    poller_.store(nullptr, std::memory_order_relaxed);
+    return true;
+  }
   bool remove_spare(WorkerT* w) {
     for (WorkerT** p = &workers_; *p != nullptr; p = &(*p)->next)
       if (*p == w) {
@@ -148,7 +187,8 @@ class IdleSet {
   CarrierT* carriers_ = nullptr;
   WorkerT* workers_ = nullptr;
   alignas(kCacheLine) Atomic<uint32_t> idle_{0};  // written under the lock, read without
-  Atomic<uint32_t> spares_{0};
+  Atomic<uint32_t> spares_{0};            // without the poller
+  Atomic<WorkerT*> poller_{nullptr};
   alignas(kCacheLine) Atomic<uint32_t> searching_{0};
 };
 

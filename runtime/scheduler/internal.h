@@ -4,6 +4,7 @@
 #include "platform/log.h"
 #include "scheduler/carrier.h"
 #include "scheduler/idle.h"
+#include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
 
 namespace wisp {
@@ -63,6 +64,22 @@ void timer_disarm(WispTask* self);
 // Fires what is due in `heap`'s timers; woken tasks go to `into`'s ring (null: the global queue).
 uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns);
 uint64_t earliest_deadline();  // over all carriers; ~0 = none
+
+// --- polling.cpp: the event pump's place in the scheduler
+extern std::atomic<uint64_t> g_poll_at;  // ticks when a busy carrier looks at the pump next
+enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };  // Worker::wake
+void wake_worker(Worker* worker, WakeWord what);
+// Looks at the pump without waiting; what it wakes goes to `into`'s ring (null: global queue).
+// Returns how many tasks became runnable. At most one thread at a time gets to look.
+uint32_t poll_events(Carrier* into);
+// The published worker waits for events until deadline_ns or until it is woken. NotThere: it did
+// not wait, because another worker is in the pump already, or there is none. Bound: it has taken a
+// carrier for what it woke.
+enum class EventWait { NotThere, Waited, Bound };
+EventWait wait_for_events(Worker* worker, uint64_t deadline_ns);
+inline bool poll_is_due(uint64_t now) {
+  return WISP_UNLIKELY(now >= g_poll_at.load(std::memory_order_relaxed));
+}
 
 // --- sysmon.cpp
 bool sysmon_start();

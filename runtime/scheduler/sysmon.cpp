@@ -34,8 +34,7 @@ void sysmon_watch_deadline(uint64_t deadline_ns) {
 // A spare worker for carrier c, made if there is none.
 static void run_by_spare(Carrier* c) {
   if (Worker* w = g_scheduler.idle.take_spare(c)) {
-    w->wake.store(1, std::memory_order_release);
-    kernel::futex_wake(&w->wake, 1);
+    wake_worker(w, kRunCarrier);
     return;
   }
   if (!worker_start(c)) g_scheduler.idle.publish_carrier(c);  // refused: others will take it
@@ -66,6 +65,7 @@ struct Findings {
   uint32_t busy = 0;
   bool waiting = false;  // a task waits somewhere: look again soon
   bool moving = false;   // a carrier has switched since the last look
+  bool pump_was_empty = false, pump_empty = false;  // at the last look, at this one
 };
 
 static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
@@ -110,14 +110,37 @@ static bool carriers_moved(bool all_were_idle) {
   return false;
 }
 
+// The event pump without a worker in it: carriers that come round look at it themselves; if none
+// does, this thread looks, and if a carrier sleeps a spare worker goes there.
+static void look_at_pump(Findings* f) {
+  Scheduler& s = g_scheduler;
+  if (g_poller.load(std::memory_order_relaxed) == nullptr || s.idle.polling()) return;
+  if (s.idle.idle() != 0) {
+    if (f->pump_was_empty) {
+      if (Worker* w = s.idle.take_any_spare()) wake_worker(w, kGoToPump);
+    } else {
+      f->waiting = true;
+    }
+    f->pump_empty = true;
+  } else {
+    if (ticks() > g_poll_at.load(std::memory_order_relaxed) + us_to_ticks(200))
+      poll_events(nullptr);
+    f->moving = true;  // keeps the tick: others than us may not come round for long
+  }
+}
+
 static void* sysmon_main(void*) {
   Scheduler& s = g_scheduler;
   thread_self().depth.store(1, std::memory_order_relaxed);
   uint64_t period = kShortestNs;
+  bool pump_was_empty = false;
   for (;;) {
     g_kick.store(0, std::memory_order_seq_cst);
     uint64_t now = monotonic_ns();
     Findings f;
+    f.pump_was_empty = pump_was_empty;
+    look_at_pump(&f);
+    pump_was_empty = f.pump_empty;
     for (uint32_t i = 0; i < s.carrier_count; ++i) look_at(&s.carriers[i], now, &f);
     // Timers of idle carriers whose keeper has become busy.
     uint64_t deadline = earliest_deadline();
@@ -144,7 +167,7 @@ static void* sysmon_main(void*) {
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t wake_at = now + period;
-    if (f.busy == 0 && s.global.empty()) {
+    if (f.busy == 0 && s.global.empty() && !f.pump_empty) {
       wake_at = ~0ull;
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;

@@ -139,7 +139,8 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->handoff.set(HandOff::None);
   WispTask* creator = current_task();
   t->signal_mask = creator != nullptr ? creator->signal_mask : kernel::signal_mask();
-  memcpy(t->name, creator != nullptr ? creator->name : "java", sizeof t->name);
+  static const char kFirstName[sizeof t->name] = "java";
+  memcpy(t->name, creator != nullptr ? creator->name : kFirstName, sizeof t->name);
   t->woke_at = 0;
   t->wake_to_park = initial_wake_to_park();
   t->cpu_ticks.store(0, std::memory_order_relaxed);

@@ -21,12 +21,6 @@ constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
-static void wake_worker(Worker* w) {
-  // release: the worker sees the carrier it was bound to.
-  w->wake.store(1, std::memory_order_release);
-  kernel::futex_wake(&w->wake, 1);
-}
-
 void wake_searcher() {
   Scheduler& s = g_scheduler;
   if (!s.idle.claim_searcher()) return;
@@ -39,7 +33,7 @@ void wake_searcher() {
   }
   w->searching = true;
   bump(w->carrier->wakeups);
-  wake_worker(w);
+  wake_worker(w, kRunCarrier);
 }
 
 void announce_work() {
@@ -57,7 +51,7 @@ void give_away(Carrier* c) {
                   !s.global.empty();
   if (has_work) {
     if (Worker* w = s.idle.take_spare(c)) {
-      wake_worker(w);
+      wake_worker(w, kRunCarrier);
       return;
     }
   }
@@ -160,7 +154,7 @@ static WispTask* search(Worker* w, Carrier* c) {
     }
     c->now = now;
     if (now >= c->timer_check_at && fire_timers(c, c, monotonic_ns()) != 0)
-      if (WispTask* t = c->queue.pop()) return t;
+      if (WispTask* t = c->pop()) return t;
     if (now - start > spin && !hope) break;
     for (int i = 0; i < 8; ++i) cpu_pause();
   }
@@ -174,56 +168,67 @@ static void end_search(Worker* w, bool found) {
   if (!w->searching) return;
   w->searching = false;
   bool last = g_scheduler.idle.stop_searching();
-  // The last searcher found work: there may be more of it, so the next one is woken.
-  if (found && last && g_scheduler.idle.idle() != 0 && any_work_visible(nullptr)) announce_work();
+  // The last searcher found work: there may be more of it, announced while this search kept others
+  // from being woken. So the next one is woken; with no idle carrier left SysMonitor must know.
+  if (found && last && any_work_visible(nullptr)) announce_work();
 }
 
-// The spare worker sleeps. Returns with w->carrier set, or null if it shall leave for good.
-static bool sleep_until_bound(Worker* w) {
+// Asleep it holds nothing of the runtime's: signal handlers may run right here.
+static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
+  ThreadSelf& me = *w->native_self;
+  me.depth.store(0, std::memory_order_relaxed);
+  compiler_barrier();
+  if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
+  // acquire: pairs with wake_worker.
+  if (w->wake.load(std::memory_order_acquire) == 0)
+    kernel::futex_wait(&w->wake, 0, deadline_ns);
+  compiler_barrier();
+  me.depth.store(1, std::memory_order_relaxed);
+}
+
+// The spare worker sleeps, in the event pump if nobody else is there. Returns with w->carrier set.
+static void sleep_until_bound(Worker* w) {
   Scheduler& s = g_scheduler;
   for (;;) {
     uint64_t deadline = earliest_deadline();
     uint64_t watched = g_watched.load(std::memory_order_relaxed);
     bool keeper = deadline < watched &&
                   g_watched.compare_exchange_strong(watched, deadline, std::memory_order_relaxed);
-    int r = 0;
-    // acquire: pairs with wake_worker.
-    while (w->wake.load(std::memory_order_acquire) == 0 && r != -ETIMEDOUT) {
-      // Asleep it holds nothing: handlers may run right here.
-      w->native_self->depth.store(0, std::memory_order_relaxed);
-      compiler_barrier();
-      if (w->native_self->pending_signals.load(std::memory_order_relaxed) != 0)
-        runtime_leave_slow(*w->native_self);
-      r = kernel::futex_wait(&w->wake, 0, keeper ? deadline : kForever);
-      compiler_barrier();
-      w->native_self->depth.store(1, std::memory_order_relaxed);
+    EventWait waited = wait_for_events(w, keeper ? deadline : kForever);
+    if (waited == EventWait::NotThere) {
+      sleep_on_futex(w, keeper ? deadline : kForever);
     }
     if (keeper) {
       // Only our own entry: somebody with an earlier one may have replaced it.
       uint64_t mine = deadline;
       g_watched.compare_exchange_strong(mine, ~0ull, std::memory_order_relaxed);
     }
-    if (w->wake.load(std::memory_order_acquire) != 0) break;
+    // Bound by itself, so no wake is on its way. In every other case w->carrier says nothing before
+    // `wake` does: who takes a worker from the lists binds it first and stores `wake` later.
+    if (waited == EventWait::Bound) return;
+    uint32_t wake = w->wake.load(std::memory_order_acquire);
+    if (wake == kRunCarrier) break;
+    if (wake == kGoToPump) {
+      w->wake.store(0, std::memory_order_relaxed);
+      s.idle.publish_spare(w);
+      continue;
+    }
+    if (deadline == ~0ull) continue;
+    uint64_t now = monotonic_ns();
+    if (deadline > now) continue;
     // A deadline passed and nobody else is awake to see to it.
     if (s.idle.take_back(w)) {
-      uint64_t now = monotonic_ns();
       for (uint32_t i = 0; i < s.carrier_count; ++i)
         if (s.carriers[i].next_deadline.load(std::memory_order_relaxed) <= now)
           fire_timers(&s.carriers[i], w->carrier, now);
-      break;
+      return;
     }
-    if (w->wake.load(std::memory_order_acquire) != 0) break;
     // Every carrier is busy: SysMonitor watches the timers while that is so.
-    sysmon_watch_deadline(monotonic_ns());
-    while (w->wake.load(std::memory_order_acquire) == 0) {
-      w->native_self->depth.store(0, std::memory_order_relaxed);
-      kernel::futex_wait(&w->wake, 0, kForever);
-      w->native_self->depth.store(1, std::memory_order_relaxed);
-    }
-    break;
+    sysmon_watch_deadline(now);
+    sleep_on_futex(w, now + 10000000);
+    if (w->wake.load(std::memory_order_acquire) == kRunCarrier) break;
   }
   w->wake.store(0, std::memory_order_relaxed);
-  return true;
 }
 
 static WispTask* next_task(Worker* w) {
@@ -257,6 +262,10 @@ static WispTask* next_task(Worker* w) {
         w->spin_ticks = w->spin_ticks / 2 > min ? w->spin_ticks / 2 : min;
       }
     }
+    if (poll_events(c) != 0) {
+      end_search(w, true);
+      continue;
+    }
     bump(c->idles);
     s.idle.publish_idle(c, w);
     end_search(w, false);
@@ -269,7 +278,8 @@ static WispTask* next_task(Worker* w) {
       continue;
     }
     sleep_until_bound(w);
-    // Busy again: timers that a sleeping worker watched may now be watched by nobody.
+    // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched may
+    // now be watched by nobody.
     uint64_t deadline = earliest_deadline();
     if (deadline < g_watched.load(std::memory_order_relaxed) && s.carrier_count > 0)
       sysmon_watch_deadline(deadline);

@@ -50,7 +50,9 @@ WakeReason ParkingLot::wait(Waiter* w, uint64_t deadline_ns) {
   if (self != nullptr) {
     // pthread_kill sets the pending bit, does a membarrier and then looks for a queued waiter; we
     // have queued the waiter (a locked instruction) before this load: one of us sees the other.
-    uint64_t pending = self->self->pending_signals.load(std::memory_order_relaxed);
+    // The two marks are no reason to stay: what is deferred, the next flow here takes over.
+    uint64_t pending = self->self->pending_signals.load(std::memory_order_relaxed) &
+                       ~(kDeferredMark | kLoaderMark);
     if (WISP_UNLIKELY((pending & ~self->signal_mask) != 0) && cancel(w, WakeReason::Interrupted))
       return WakeReason::Interrupted;
     if (deadline_ns == kForever)
@@ -59,10 +61,19 @@ WakeReason ParkingLot::wait(Waiter* w, uint64_t deadline_ns) {
       park_current_until(self, deadline_ns);
     return w->reason;
   }
+  ThreadSelf& me = thread_self();
   for (;;) {
     // acquire: pairs with the waker's release store.
     if (w->wake.load(std::memory_order_acquire) != 0) return w->reason;
+    // Asleep it holds no lock of ours, so handlers run right here: with SA_RESTART the kernel would
+    // put us back to sleep with a deferred signal still unhandled.
+    uint32_t depth = me.depth.load(std::memory_order_relaxed);
+    me.depth.store(0, std::memory_order_relaxed);
+    compiler_barrier();
+    if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
     int r = kernel::futex_wait(&w->wake, 0, deadline_ns);
+    compiler_barrier();
+    me.depth.store(depth, std::memory_order_relaxed);
     if (r == -ETIMEDOUT && cancel(w, WakeReason::TimedOut)) return WakeReason::TimedOut;
     if (r == -EINTR && cancel(w, WakeReason::Interrupted)) return WakeReason::Interrupted;
     // cancel failed: somebody has dequeued us and is about to store `wake`.

@@ -1,0 +1,95 @@
+package wisp.bench;
+
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.RecursiveTask;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * How fast an idle pool gets to work: every {@code pause} µs a thread outside submits a task that splits
+ * into {@code leaves} small pieces and waits for its result.
+ */
+public final class ForkJoinRampUp {
+    private static int leafSteps;
+
+    public static void main(String[] args) throws Exception {
+        Options options = new Options(ForkJoinRampUp.class).define("ops", 2_000).define("leaves", 64)
+                .define("leaf-steps", 2_000).define("pause", 1_000)
+                .define("parallelism", Runtime.getRuntime().availableProcessors()).parse(args);
+        int ops = options.number("ops", 10, 10_000_000);
+        int leaves = options.number("leaves", 1, 1 << 20);
+        leafSteps = options.number("leaf-steps", 1, 1_000_000);
+        int pauseMicros = options.number("pause", 0, 1_000_000);
+        int parallelism = options.number("parallelism", 1, 1_000);
+
+        Tree whole = new Tree(0, leaves);
+        double[] serial = new double[200];
+        long expected = 0;
+        for (int i = 0; i < 2_000 + serial.length; i++) {
+            long start = System.nanoTime();
+            expected = whole.serial();
+            if (i >= 2_000) {
+                serial[i - 2_000] = (System.nanoTime() - start) / 1e3;
+            }
+        }
+
+        ForkJoinPool pool = new ForkJoinPool(parallelism);
+        double[] micros = new double[ops];
+        int warmUp = Math.min(ops, 500);
+        for (int i = -warmUp; i < ops; i++) {
+            long start = System.nanoTime();
+            long result = pool.invoke(new Tree(0, leaves));
+            long end = System.nanoTime();
+            Report.check("sum over the leaves", expected, result);
+            if (i >= 0) {
+                micros[i] = (end - start) / 1e3;
+            }
+            LockSupport.parkNanos(pauseMicros * 1_000L);
+        }
+        pool.shutdown();
+
+        Report.value("parallelism", parallelism);
+        Report.value("serial_us", Report.percentile(serial, 50));
+        Report.samples("us_per_op", micros);
+        Report.valid();
+    }
+
+    private static final class Tree extends RecursiveTask<Long> {
+        private static final long serialVersionUID = 1;
+        private final int from;
+        private final int to;
+
+        Tree(int from, int to) {
+            this.from = from;
+            this.to = to;
+        }
+
+        @Override
+        protected Long compute() {
+            if (to - from == 1) {
+                return leaf(from);
+            }
+            int middle = (from + to) >>> 1;
+            Tree left = new Tree(from, middle);
+            left.fork();
+            return new Tree(middle, to).compute() + left.join();
+        }
+
+        long serial() {
+            long sum = 0;
+            for (int i = from; i < to; i++) {
+                sum += leaf(i);
+            }
+            return sum;
+        }
+
+        private static long leaf(int seed) {
+            long x = seed + 88172645463325252L;
+            for (int i = 0; i < leafSteps; i++) {
+                x ^= x << 13;
+                x ^= x >>> 7;
+                x ^= x << 17;
+            }
+            return x;
+        }
+    }
+}

@@ -1,0 +1,123 @@
+"""Runs a program of java/bench in a child JVM, on plain threads, under Wisp or on virtual threads, and
+gives back the key=value lines it printed. A Wisp run that did not really use Wisp is a failure."""
+
+import functools
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import jdks
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCH_SOURCES = ROOT / "java" / "bench" / "src" / "main" / "java"
+BENCH_CLASSES = ROOT / "build" / "java" / "bench-classes"
+
+PLAIN, WISP, VIRTUAL = "plain", "wisp", "virtual"
+ALL_CORES = 0
+
+
+class Failure(Exception):
+    """The run gave no usable result; the text says why and how to repeat it."""
+
+
+def processors():
+    return len(os.sched_getaffinity(0))
+
+
+def library():
+    """The libwisp.so to preload: $WISP_LIB, else $WISP_HOME, else this checkout's build."""
+    if os.environ.get("WISP_LIB"):
+        return Path(os.environ["WISP_LIB"])
+    if os.environ.get("WISP_HOME"):
+        return Path(os.environ["WISP_HOME"]) / "lib" / "libwisp.so"
+    return ROOT / "build" / "lib" / "libwisp.so"
+
+
+def require_library():
+    path = library()
+    if not path.is_file():
+        raise Failure(f"{path} is not there: build it first (make), or set WISP_LIB to a libwisp.so")
+    return path.resolve()
+
+
+def build_bench():
+    """Compiles java/bench for Java 8 when a source is newer than the classes."""
+    sources = sorted(BENCH_SOURCES.rglob("*.java"))
+    stamp = BENCH_CLASSES / ".built"
+    if stamp.exists() and all(s.stat().st_mtime <= stamp.stat().st_mtime for s in sources):
+        return BENCH_CLASSES
+    compilers = [j for j in jdks.find() if j.major >= 9 and (Path(j.home) / "bin" / "javac").is_file()]
+    if not compilers:
+        raise Failure("no JDK with javac (9 or newer) found to compile java/bench; "
+                      "install one or set WISP_JDKS")
+    best = min(compilers, key=lambda j: abs(j.major - 17))  # 17 compiles for 8 without warnings
+    BENCH_CLASSES.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([f"{best.home}/bin/javac", "--release", "8", "-nowarn", "-Xlint:-options",
+                           "-d", str(BENCH_CLASSES), *map(str, sources)],
+                          env=jdks.plain_environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise Failure(f"javac of {best.home} failed:\n{done.stdout}")
+    stamp.touch()
+    return BENCH_CLASSES
+
+
+@functools.lru_cache(maxsize=None)
+def has_flag(home, flag):
+    done = subprocess.run([f"{home}/bin/java", flag, "-version"], env=jdks.plain_environment(),
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return done.returncode == 0
+
+
+def kinds_for(jdk):
+    return [PLAIN, WISP] + ([VIRTUAL] if jdk.major >= 21 else [])
+
+
+def run(jdk, kind, cores, program, args=(), java_options=(), timeout=300):
+    """Runs wisp.bench.<program>; cores is a number or ALL_CORES. Returns its values, plus 'wall' in s.
+
+    Plain threads on one core are pinned to it, besides being told of it: otherwise their kernel
+    threads would use all cores whatever the JVM believes, and would be slower for it.
+    """
+    options, pin = list(java_options), None
+    environment = jdks.plain_environment()
+    if cores != ALL_CORES:
+        flag = f"-XX:ActiveProcessorCount={cores}"
+        if has_flag(jdk.home, flag):
+            options.append(flag)
+        elif kind == WISP:
+            options.append(f"-Dcom.alibaba.wisp.carrierEngines={cores}")
+        if kind == PLAIN:
+            pin = sorted(os.sched_getaffinity(0))[:cores]
+    if kind == VIRTUAL:
+        options.append(f"-Djdk.virtualThreadScheduler.parallelism={cores or processors()}")
+        args = [*args, "--kind", "virtual"]
+    if kind == WISP:
+        environment.update(LD_PRELOAD=str(require_library()), WISP="1", WISP_STATS="1")
+    command = [f"{jdk.home}/bin/java", *options, "-cp", str(build_bench()),
+               f"wisp.bench.{program}", *map(str, args)]
+    shown = " ".join((["LD_PRELOAD=" + environment["LD_PRELOAD"], "WISP=1"] if kind == WISP else [])
+                     + (["taskset", "-c", ",".join(map(str, pin))] if pin else []) + command)
+    start = time.monotonic()
+    try:
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=timeout,
+                              preexec_fn=(lambda: os.sched_setaffinity(0, pin)) if pin else None)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"no result within {timeout:.0f} s\n  {shown}")
+    values = dict(re.findall(r"^(\w+)=(.*)$", done.stdout, re.MULTILINE))
+    if done.returncode != 0 or values.get("check") != "ok":
+        raise Failure(f"exit code {done.returncode}: {done.stderr.strip()[-500:]}\n  {shown}")
+    if kind == WISP:
+        stats = re.search(r"^wisp: tasks=(\d+) switches=(\d+)", done.stderr, re.MULTILINE)
+        if not stats or int(stats.group(1)) == 0:
+            raise Failure(f"it ran, but not on Wisp: {done.stderr.strip()[-500:]}\n  {shown}")
+    values["wall"] = time.monotonic() - start
+    return values
+
+
+def progress(text):
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,47 @@
+"""Tables that read well as plain text and are Markdown at the same time; and the numbers in them."""
+
+import platform
+import statistics
+import time
+from pathlib import Path
+
+
+def markdown(header, rows):
+    """The first column is text, the others are numbers and stand right."""
+    cells = [[str(c) for c in row] for row in [header, *rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+
+    def line(row):
+        return "| " + " | ".join(c.ljust(w) if i == 0 else c.rjust(w)
+                                 for i, (c, w) in enumerate(zip(row, widths))) + " |"
+
+    rule = "| " + " | ".join("-" * w if i == 0 else "-" * (w - 1) + ":"
+                             for i, w in enumerate(widths)) + " |"
+    return "\n".join([line(cells[0]), rule, *map(line, cells[1:])])
+
+
+def median_mad(samples):
+    """Median, and the median distance from it: a spread that one bad run does not move."""
+    middle = statistics.median(samples)
+    return middle, statistics.median(abs(s - middle) for s in samples)
+
+
+def number(value):
+    """Three significant digits at least, thousands separated."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def machine():
+    model = "unknown CPU"
+    for text in Path("/proc/cpuinfo").read_text().splitlines():
+        if text.startswith("model name"):
+            model = text.split(":", 1)[1].strip()
+            break
+    return f"{model}, Linux {platform.release()}, {time.strftime('%Y-%m-%d')}"
+
+
+def save(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text if text.endswith("\n") else text + "\n")
