@@ -2,22 +2,13 @@
 // here repeated millions of times, on real memory and under TSan. Also its single-threaded contract.
 #include "scheduler/run_queue.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <gtest/gtest.h>
 
 #include <random>
 #include <thread>
 #include <vector>
 
 using wisp::RunQueue;
-
-#define CHECK(cond)                                                      \
-  do {                                                                   \
-    if (!(cond)) {                                                       \
-      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #cond); \
-      exit(1);                                                           \
-    }                                                                    \
-  } while (0)
 
 namespace {
 
@@ -29,18 +20,18 @@ void one_thread() {
   RunQueue<Item, 8> q;
   std::vector<Item> items(8);
   Item* out[8];
-  CHECK(q.empty() && q.pop() == nullptr && q.steal(out, 8) == 0);
+  ASSERT_TRUE(q.empty() && q.pop() == nullptr && q.steal(out, 8) == 0);
   for (int round = 0; round < 100; ++round) {
-    for (Item& i : items) CHECK(q.push(&i));
+    for (Item& i : items) ASSERT_TRUE(q.push(&i));
     Item extra;
-    CHECK(!q.push(&extra) && q.size() == 8);
-    CHECK(q.pop() == &items[0]);                        // first in, first out
-    CHECK(q.steal(out, 8) == 4 && out[0] == &items[1]);  // half of 7, rounded up, oldest first
-    CHECK(out[3] == &items[4]);
-    CHECK(q.steal(out, 1) == 1 && out[0] == &items[5]);
-    CHECK(q.pop() == &items[6]);
-    CHECK(q.steal(out, 8) == 1 && out[0] == &items[7]);  // a lone item can be stolen
-    CHECK(q.empty());
+    ASSERT_TRUE(!q.push(&extra) && q.size() == 8);
+    ASSERT_TRUE(q.pop() == &items[0]);                        // first in, first out
+    ASSERT_TRUE(q.steal(out, 8) == 4 && out[0] == &items[1]);  // half of 7, rounded up, oldest first
+    ASSERT_TRUE(out[3] == &items[4]);
+    ASSERT_TRUE(q.steal(out, 1) == 1 && out[0] == &items[5]);
+    ASSERT_TRUE(q.pop() == &items[6]);
+    ASSERT_TRUE(q.steal(out, 8) == 1 && out[0] == &items[7]);  // a lone item can be stolen
+    ASSERT_TRUE(q.empty());
   }
 }
 
@@ -52,8 +43,8 @@ void owner_and_thieves(int thieves, uint32_t count) {
   std::atomic<uint32_t> total{0};
   auto take = [&](Item* item) {
     auto index = static_cast<size_t>(item - items.data());
-    CHECK(index < count && item->payload == index + 1);
-    CHECK(taken[index].fetch_add(1, std::memory_order_relaxed) == 0);
+    ASSERT_TRUE(index < count && item->payload == index + 1);
+    ASSERT_TRUE(taken[index].fetch_add(1, std::memory_order_relaxed) == 0);
     total.fetch_add(1, std::memory_order_relaxed);
   };
   std::vector<std::thread> threads;
@@ -83,15 +74,12 @@ void owner_and_thieves(int thieves, uint32_t count) {
     if (rng() % 64 == 0) std::this_thread::yield();
   }
   for (std::thread& t : threads) t.join();
-  CHECK(q.empty());
+  ASSERT_TRUE(q.empty());
 }
 
 }  // namespace
 
-int main() {
-  one_thread();
-  owner_and_thieves<2>(1, 200000);
-  owner_and_thieves<4>(3, 200000);
-  owner_and_thieves<256>(2, 500000);
-  puts("run_queue: ok");
-}
+TEST(RunQueue, OneThread) { one_thread(); }
+TEST(RunQueue, OneThiefTinyRing) { owner_and_thieves<2>(1, 200000); }
+TEST(RunQueue, ThreeThieves) { owner_and_thieves<4>(3, 200000); }
+TEST(RunQueue, TwoThievesRealSize) { owner_and_thieves<256>(2, 500000); }
