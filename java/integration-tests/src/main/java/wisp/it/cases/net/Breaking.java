@@ -71,18 +71,20 @@ public final class Breaking {
             for (int i = 0; i < 2; i++) {
                 boolean interrupt = i == 1;
                 String by = interrupt ? "interrupt" : "close";
-                SocketChannel client = SocketChannel.open(listener.getLocalAddress());
-                SocketChannel server = listener.accept();
-                breakIt("channel read, " + by, () -> client.read(ByteBuffer.allocate(10)), client, interrupt);
+                SocketChannel reader = SocketChannel.open(listener.getLocalAddress());
+                SocketChannel silent = listener.accept();
+                breakIt("channel read, " + by, () -> reader.read(ByteBuffer.allocate(10)), reader, interrupt);
+                SocketChannel writer = SocketChannel.open(listener.getLocalAddress());
+                SocketChannel deaf = listener.accept();
                 breakIt("channel write, " + by, () -> {
                     ByteBuffer block = ByteBuffer.allocateDirect(1 << 20);
                     while (true) {
                         block.clear();
-                        server.write(block);
+                        writer.write(block);
                     }
-                }, server, interrupt);
-                client.close();
-                server.close();
+                }, writer, interrupt);
+                silent.close();
+                deaf.close();
             }
         }
         for (int i = 0; i < 2; i++) {

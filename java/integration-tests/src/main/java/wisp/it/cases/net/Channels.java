@@ -128,14 +128,14 @@ public final class Channels {
              DatagramChannel client = DatagramChannel.open().connect(server.getLocalAddress());
              DatagramSocket socket = new DatagramSocket()) {
             Thread echo = Kit.start("udp echo", () -> {
-                for (int i = 0; i < 401; i++) {
+                for (int i = 0; i < 400; i++) {
                     ByteBuffer buffer = ByteBuffer.allocate(2000);
                     java.net.SocketAddress from = server.receive(buffer);
                     buffer.flip();
                     server.send(buffer, from);
                 }
             });
-            for (int i = 0; i < 400; i++) {
+            for (int i = 1; i < 400; i++) {
                 byte[] sent = Net.bytes(i, i * 3);
                 client.write(ByteBuffer.wrap(sent));
                 ByteBuffer back = ByteBuffer.allocate(2000);
