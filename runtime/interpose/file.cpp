@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 
 #include "interpose/entry.h"
+#include "io/descriptor.h"
 #include "io/disk.h"
 #include "platform/kernel.h"
 
@@ -128,7 +129,10 @@ int open_on_task(int dir, const char* path, int flags, mode_t mode) {
 int do_open(int dir, const char* path, int flags, mode_t mode) {
   real::ensure();
   int fd = on_task() ? open_on_task(dir, path, flags, mode) : real::openat(dir, path, flags, mode);
-  if (fd >= 0) io::disk_opened(fd, flags);
+  if (fd >= 0) {
+    io::disk_opened(fd, flags);
+    if (interposing()) io::descriptor_created(fd, io::kUnknown, 0);
+  }
   return fd;
 }
 

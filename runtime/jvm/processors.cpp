@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kPath = 4096;
 
 bool read_text(const char* root, const char* path, char* text, size_t room) {
-  char full[2 * kPath];
+  char full[4 * kPath];
   snprintf(full, sizeof full, "%s%s", root, path);
   size_t size = 0;
   char* bytes = read_whole_file(full, &size);
