@@ -70,8 +70,7 @@ void ready(WispTask* task) {
     return;
   }
   bump(c->unparks);
-  // acq_rel: release publishes the task to a thief, acquire makes the displaced one ours.
-  WispTask* displaced = c->next.exchange(task, std::memory_order_acq_rel);
+  WispTask* displaced = c->swap_next(task);
   if (displaced != nullptr) push_local(c, displaced);
   announce_wake(c, me.task, displaced != nullptr);
 }
@@ -188,6 +187,7 @@ bool scheduler_start(const SchedulerConfig& config) {
   for (uint32_t i = 0; i < n; ++i) {
     new (&s.carriers[i]) Carrier();
     s.carriers[i].index = i;
+    s.carriers[i].alone = n == 1;
   }
   s.carrier_count = n;
   // All carriers start idle; workers are made for them, and one spare for the first hand-off.
