@@ -95,18 +95,38 @@ bool deliver(const epoll_event& event) {
   return true;
 }
 
+void interrupt() {
+  uint64_t one = 1;
+  kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
+}
+
+// Threads in a waiting poll: the poller, and for a moment those chosen for a carrier whose interrupt
+// has not reached them yet while the next poller is there already. An interrupt may be for any of
+// them, so only the last one out takes it away (it is level-triggered); before, it is passed on.
+std::atomic<int> g_inside{0};
+
+void take_interrupt(bool others) {
+  if (!others) {
+    uint64_t value;
+    kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
+    // seq_cst, as the additions: somebody came in before the read; it may have been theirs.
+    if (g_inside.load(std::memory_order_seq_cst) == 0) return;
+  }
+  interrupt();
+  kernel::sched_yield();
+}
+
 int poll(uint64_t deadline_ns) {
   epoll_event events[kBatch];
+  bool waits = deadline_ns != kDontWait;
+  if (waits) g_inside.fetch_add(1, std::memory_order_seq_cst);
   int n = wait_for_events(events, deadline_ns);
+  bool others = waits && g_inside.fetch_sub(1, std::memory_order_seq_cst) != 1;
   if (n <= 0) return 0;
   int stale = 0, woken = 0;
   for (int i = 0; i < n; ++i) {
     if (WISP_UNLIKELY(events[i].data.u64 == kInterrupt)) {
-      // Level-triggered: only the waiting poll, for which it is meant, takes it away; a look beside
-      // it leaves it ready.
-      uint64_t value;
-      if (deadline_ns != kDontWait)
-        kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
+      if (waits) take_interrupt(others);
       continue;
     }
     if (deliver(events[i]))
@@ -118,11 +138,6 @@ int poll(uint64_t deadline_ns) {
   count(g_events, static_cast<uint64_t>(woken));
   if (stale != 0) count(g_stale, static_cast<uint64_t>(stale));
   return woken;
-}
-
-void interrupt() {
-  uint64_t one = 1;
-  kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
 }
 
 const Poller kPoller = {poll, interrupt};
