@@ -70,8 +70,6 @@ long write_nowait(BlockingCall& call, int fd, const iovec* parts, int count) {
   return write_once(fd, parts, count);
 }
 
-inline long result_of(ssize_t libc_result) { return libc_result >= 0 ? libc_result : -errno; }
-
 size_t total(const iovec* parts, int count) {
   size_t n = 0;
   for (int i = 0; i < count; ++i) n += parts[i].iov_len;
@@ -102,7 +100,7 @@ long read_vector(int fd, const iovec* parts, int count) {
       relearn(call);
       continue;
     }
-    if (call.kind() == kDisk) return result_of(disk_read(fd, parts, count, kFilePosition));
+    if (call.kind() == kDisk) return disk_read(fd, parts, count, kFilePosition);
     if (call.straight()) return read_once(fd, parts, count);
     return call_until_done(
         call, [&] { return read_nowait(call, fd, parts, count); },
@@ -124,7 +122,7 @@ long write_vector(int fd, const iovec* parts, int count) {
       relearn(call);
       continue;
     }
-    if (call.kind() == kDisk) return result_of(disk_write(fd, parts, count, kFilePosition));
+    if (call.kind() == kDisk) return disk_write(fd, parts, count, kFilePosition);
     if (call.straight() || call.kind() == kTerminal) return write_once(fd, parts, count);
     // A pipe or its like: all of it, part by part where it does not fit at once.
     size_t size = total(parts, count), done = 0;

@@ -27,6 +27,9 @@ struct Options {
   int preemptions = -1;         // at most so many switches away from a thread that could go on
   uint32_t max_steps = 2000;    // of one execution; beyond it the test fails as a livelock
   uint64_t max_states = 8000000;  // beyond it the result is not complete
+  // Called when the search starts anew (engine.h tells why): what a scenario has gathered outside of
+  // its own executions is void.
+  std::function<void()> restarted;
 };
 
 struct Result {
