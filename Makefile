@@ -1,0 +1,44 @@
+# The commands of the house; see README.md. Every target works from a clean clone on Debian 12.
+PREFIX ?= /usr/local
+BUILD ?= build
+JOBS ?= $(shell nproc)
+
+.PHONY: all deps native java demo test bench compat soak install package format clean
+
+all: deps native
+
+# Installs what is missing (as root by apt), or prints the one command to run.
+deps:
+	@scripts/install-deps
+
+native: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS)
+
+$(BUILD)/build.ninja: CMakeLists.txt
+	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD)-configure.log 2>&1 || \
+	  { cat $(BUILD)-configure.log; exit 1; }
+	@mv -f $(BUILD)-configure.log $(BUILD)/configure.log
+
+demo: all
+	@scripts/demo
+
+test: all
+	@scripts/test
+
+bench: all
+	@scripts/bench
+
+compat: all
+	@scripts/test --compat
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+package: all
+	@cd $(BUILD) && cpack
+
+format:
+	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan

@@ -1,0 +1,150 @@
+// Implementation of jdk_home.h. Nearly all of the home is symbolic links into the JDK. Three files
+// are not, because the JDK finds itself by where they really are. bin/java is this command, copied:
+// a script that resolves the link to find JAVA_HOME must not end up in wisp's own folder. bin/.java
+// is the stock launcher, which takes its home from /proc/self/exe. libjvm.so takes java.home from
+// its own resolved path, and programs start ${java.home}/bin/java (Gradle's daemon, Surefire's
+// forks). The latter two are hard links where the kernel allows it, else copies; they would not fit
+// the rest after an upgrade of the JDK, hence the stamp in the note, which bin/java compares at
+// each start.
+#include "jdk_home.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "jdk.h"
+#include "run_java.h"
+
+namespace fs = std::filesystem;
+
+namespace wisp {
+namespace {
+
+int failure(int code, const std::string& text) {
+  fmt::print(stderr, "wisp: {}\n", text);
+  return code;
+}
+
+// Whether the directory must be a real one: it holds, at some depth, a file that is not linked.
+bool has_special_file(const fs::path& directory, int depth) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    std::string name = entry.path().filename().string();
+    if (name == "libjvm.so" || (name == "java" && directory.filename() == "bin")) return true;
+    if (depth > 0 && entry.is_directory() && !entry.is_symlink() &&
+        has_special_file(entry.path(), depth - 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void link_or_copy(const fs::path& from, const fs::path& to) {
+  fs::path real = fs::canonical(from);
+  std::error_code error;
+  fs::create_hard_link(real, to, error);
+  if (error) fs::copy_file(real, to);
+}
+
+void mirror(const fs::path& from, const fs::path& to, const fs::path& self) {
+  fs::create_directory(to);
+  for (const auto& entry : fs::directory_iterator(from)) {
+    std::string name = entry.path().filename().string();
+    fs::path target = to / name;
+    if (entry.is_directory() && !entry.is_symlink() && has_special_file(entry.path(), 4)) {
+      mirror(entry.path(), target, self);
+    } else if (name == "libjvm.so") {
+      link_or_copy(entry.path(), target);
+    } else if (name == "java" && from.filename() == "bin") {
+      link_or_copy(entry.path(), to / ".java");
+      fs::copy_file(self, target);
+    } else if (name != kHomeNote) {
+      fs::create_symlink(entry.path(), target);
+    }
+  }
+}
+
+void write_note(const fs::path& home, const HomeNote& note) {
+  std::ofstream file(home / kHomeNote);
+  file << "# Made by `wisp jdk`; bin/java reads it.\n"
+       << "jdk=" << note.source << "\nlibrary=" << note.library << "\nlibjvm=" << note.stamp
+       << "\n";
+  if (!file.flush())
+    throw fs::filesystem_error("cannot write", home / kHomeNote,
+                               std::make_error_code(std::errc::io_error));
+}
+
+int make(const Jdk& jdk, const fs::path& output) {
+  fs::path parent = fs::absolute(output).parent_path();
+  // Built aside and renamed, so that nobody ever starts half a home.
+  fs::path fresh = parent / fmt::format(".{}.{}", output.filename().string(), getpid());
+  fs::create_directories(parent);
+  fs::remove_all(fresh);
+  mirror(jdk.home, fresh, fs::canonical("/proc/self/exe"));
+  std::string library = own_library();
+  write_note(fresh, {jdk.home, library, file_stamp(jdk.libjvm)});
+  if (fs::exists(fresh / "jre/bin/java")) {
+    // JDK 8: its java.home is the JRE inside, and programs start ${java.home}/bin/java.
+    write_note(fresh / "jre", {jdk.home + "/jre", library, file_stamp(jdk.libjvm)});
+  }
+  if (fs::exists(output)) {
+    fs::path old = parent / fmt::format(".{}.{}.old", output.filename().string(), getpid());
+    fs::rename(output, old);
+    fs::rename(fresh, output);
+    fs::remove_all(old);
+  } else {
+    fs::rename(fresh, output);
+  }
+  fmt::print("{}\n", fs::canonical(output).string());
+  return 0;
+}
+
+}  // namespace
+
+int make_jdk_home(const JdkHomeRequest& request) {
+  std::optional<Jdk> jdk = jdk_at(request.source);
+  if (jdk) {
+    if (auto note = read_home_note(jdk->home)) jdk = jdk_at(note->source);
+  }
+  if (!jdk) {
+    return failure(kExitUsage, fmt::format("DIR={}: takes the home directory of a JDK, one with a "
+                                           "bin/java in it",
+                                           request.source));
+  }
+  if (jdk->libjvm.empty()) {
+    return failure(kExitUsage, fmt::format("DIR={}: no libjvm.so under its lib/", request.source));
+  }
+  std::string name = request.output;
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  if (name.empty()) name = fs::path(jdk->home).filename().string() + "-wisp";
+  fs::path output = fs::absolute(name);
+  if (fs::exists(output) && !read_home_note(output.string()) &&
+      !(fs::is_directory(output) && fs::is_empty(output))) {
+    return failure(kExitUsage,
+                   fmt::format("--output {}: exists and was not made by wisp; takes a new "
+                               "directory or one made by `wisp jdk`",
+                               output.string()));
+  }
+  if (output.string().find('\n') != std::string::npos ||
+      jdk->home.find('\n') != std::string::npos) {
+    return failure(kExitUsage, "a path with a line break in it cannot be used");
+  }
+  if (auto found = obstacle(*jdk)) {
+    fmt::print(stderr, "wisp: {} will run on plain threads: {}; {}\n", output.string(),
+               found->reason, found->cure);
+  }
+  try {
+    return make(*jdk, output);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove_all(
+        output.parent_path() / fmt::format(".{}.{}", output.filename().string(), getpid()),
+        ignored);
+    return failure(kExitFailure, fmt::format("cannot make {}: {}", output.string(), error.what()));
+  }
+}
+
+}  // namespace wisp

@@ -1,0 +1,94 @@
+// The wisp command: java, jdk, doctor. `wisp java` is taken before the option parser sees anything,
+// because all that follows belongs to the JVM; the rest is CLI11's.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+
+#include "doctor.h"
+#include "jdk_home.h"
+#include "jvm/report.h"
+#include "run_java.h"
+
+namespace {
+
+// CLI11's own footer would wrap and reorder; this text is compared with the man page by a test.
+constexpr char kFooter[] = R"(
+Examples:
+  wisp java -XX:+UseWisp2 -jar app.jar
+  wisp java --jdk /opt/jdk-21 -XX:+UseWisp2 -XX:ActiveProcessorCount=2 -cp classes Main
+  export JAVA_HOME=$(wisp jdk /opt/jdk-21)
+  wisp doctor
+
+Without this command: LD_PRELOAD=.../libwisp.so WISP=1 java ...
+               or:    java -agentpath:.../libwisp.so ...
+Options of the runtime: docs/options.md, wisp(1).)";
+
+int usage_error(const std::string& text, const CLI::App& app) {
+  std::string name =
+      app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
+  fmt::print(stderr, "wisp: {}\nTry 'wisp {}--help'.\n", text, name);
+  return wisp::kExitUsage;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Runs Java programs with their threads as coroutines, on an "
+      "unmodified JDK.",
+      "wisp"};
+  app.set_version_flag("--version", "wisp " WISP_VERSION, "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+
+  // Listed for the help only; run_java_command gets the real thing.
+  CLI::App* java = app.add_subcommand("java",
+                                      "[--jdk DIR] ARG...  run java; -XX:+UseWisp2 "
+                                      "among its options switches Wisp on");
+  java->prefix_command();
+
+  wisp::JdkHomeRequest home;
+  CLI::App* jdk = app.add_subcommand("jdk",
+                                     "DIR [--output DIR]  make a JAVA_HOME whose "
+                                     "java understands -XX:+UseWisp2");
+  jdk->add_option("DIR", home.source, "home directory of the JDK")->required()->type_name("");
+  jdk->add_option("-o,--output", home.output, "where to make it (default: ./<name of DIR>-wisp)")
+      ->type_name("DIR");
+
+  bool json = false;
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "[--json]  say what of this machine and its JDKs can carry Wisp");
+  doctor->add_flag("--json", json, "the same for programs");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    std::string text = error.what();
+    if (argc < 2) {
+      text = "a command is required: java, jdk or doctor";
+    } else if (app.get_subcommands().empty()) {
+      text = fmt::format(
+          "'{}' is not a command or option; takes java, jdk, doctor, --help or --version",
+          wisp::Shown(argv[1]).text);
+    }
+    return usage_error(text, app);
+  }
+  if (*jdk) return wisp::make_jdk_home(home);
+  return wisp::run_doctor(json);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (std::string home = wisp::dispatching_home(); !home.empty()) {
+    return wisp::run_java_of_home(home, argc, argv);
+  }
+  if (argc > 1 && strcmp(argv[1], "java") == 0) return wisp::run_java_command(argc - 1, argv + 1);
+  return run(argc, argv);
+}

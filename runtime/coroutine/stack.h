@@ -1,0 +1,49 @@
+// Coroutine stacks: mapping, guard page, a bounded cache of released ones.
+// Invariant: memory handed out is readable and writable over [base, base + size) whatever its last
+// user did to the protections inside. Thread-safe; the scheduler and the interposed pthread_create
+// call it. Contents are whatever the last user left, as with glibc's own stack cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wisp {
+
+struct Stack {
+    char* base;    // lowest usable address, directly above the guard
+    size_t size;   // usable bytes
+    size_t guard;  // inaccessible bytes below base, may be 0 (HotSpot protects its own zones)
+};
+
+// Sizes are rounded up to whole pages. False with errno (ENOMEM, EAGAIN, EINVAL) on refusal.
+bool stack_allocate(Stack* stack, size_t size, size_t guard);
+
+// Gives the stack back. Never on the stack itself.
+void stack_release(Stack* stack);
+
+// Where the first frame goes: the top less an offset of up to one page that differs from stack to
+// stack. Tops are page-aligned; without it the hot frames of all parked coroutines share one or
+// two of the 64 sets of the L1 cache.
+void* stack_start(const Stack& stack);
+
+struct StackCacheLimits {
+    size_t stacks = 1024;
+    size_t resident_bytes = size_t{64} << 20;
+};
+
+// New limits hold for later releases; stack_cache_trim() applies them to what is cached now.
+void stack_cache_configure(const StackCacheLimits& limits);
+void stack_cache_trim();
+
+struct StackCacheStatistics {
+    size_t stacks;
+    size_t resident_bytes;
+    uint64_t hits;
+    uint64_t misses;
+};
+StackCacheStatistics stack_cache_statistics();
+
+// In a fork child: another thread of the parent may have held the lock.
+void stack_cache_after_fork();
+
+}  // namespace wisp

@@ -1,0 +1,52 @@
+// pthread conditions: C ABI to sync/condition.h. Process-shared ones, and every one while Wisp is
+// off, go to libc. pthread_cond_init is not here: libc's leaves exactly what we read.
+#include "sync/condition.h"
+
+#include "interpose/entry.h"
+
+using namespace wisp;
+
+namespace {
+inline bool ours(pthread_cond_t* c) { return interposing() && condition_is_ours(c); }
+}  // namespace
+
+WISP_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
+  if (!ours(c)) return real::ensure(), real::pthread_cond_wait(c, m);
+  return condition_wait(c, m, kForever);
+}
+
+WISP_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
+                                       const timespec* abstime) {
+  if (!ours(c)) return real::ensure(), real::pthread_cond_timedwait(c, m, abstime);
+  return condition_timedwait(c, m, abstime);
+}
+
+// glibc 2.30; nobody can have been linked against it where libc has none.
+WISP_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
+                                       const timespec* abstime) {
+  if (!ours(c)) {
+    real::ensure();
+    return real::pthread_cond_clockwait != nullptr
+               ? real::pthread_cond_clockwait(c, m, clock, abstime)
+               : ENOSYS;
+  }
+  return condition_clockwait(c, m, clock, abstime);
+}
+
+WISP_EXPORT int pthread_cond_signal(pthread_cond_t* c) {
+  if (!ours(c)) return real::ensure(), real::pthread_cond_signal(c);
+  condition_signal(c);
+  return 0;
+}
+
+WISP_EXPORT int pthread_cond_broadcast(pthread_cond_t* c) {
+  if (!ours(c)) return real::ensure(), real::pthread_cond_broadcast(c);
+  condition_broadcast(c);
+  return 0;
+}
+
+// libc's would read our hint as its own waiter sequence.
+WISP_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
+  if (!ours(c)) return real::ensure(), real::pthread_cond_destroy(c);
+  return 0;
+}

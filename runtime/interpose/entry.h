@@ -1,0 +1,20 @@
+// What every interposed function starts with. `interposing()` is false while the call must go
+// straight to libc: Wisp is off in this process, not started yet, or the thread is one of the
+// runtime's own or a vfork child.
+#pragma once
+#include "platform/real.h"
+#include "platform/thread_self.h"
+#include "scheduler/scheduler.h"
+
+namespace wisp {
+
+// Set once by the library's constructor (jvm/start.cpp) when this process shall run on Wisp;
+// cleared in a forked child. Locks behave the same way in the whole process from then on.
+extern std::atomic<bool> g_interposing;
+
+inline bool interposing() {
+  return WISP_LIKELY(g_interposing.load(std::memory_order_relaxed)) &&
+         WISP_LIKELY(thread_self().straight == 0);
+}
+
+}  // namespace wisp

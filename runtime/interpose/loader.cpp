@@ -1,0 +1,92 @@
+// dlopen: a library with static TLS that arrives late is initialised by ld.so only in threads that
+// ld.so knows, so the blocks of tasks need the same done to them.
+//
+// A wrapper around dlopen would hide who calls it: libc takes the caller's $ORIGIN, RUNPATH and, for
+// what the library needs itself, RPATH from the return address. So our dlopen only leaves a mark and
+// jumps on. The mark makes the thread look for new modules when it next leaves the runtime, which it
+// does before another task can learn of the library through a lock, a queue or a wake-up; and at its
+// next dlsym, hence before it calls into the library itself. A library whose constructors enter the
+// runtime uses the mark up earlier, but after ld.so has listed the library, which is all we need.
+#include <link.h>
+
+#include "coroutine/thread_block.h"
+#include "interpose/entry.h"
+#include "interpose/process.h"
+#include "platform/log.h"
+
+namespace wisp {
+
+// Checks asked for; whoever raises it from 0 works until it is 0 again.
+static std::atomic<uint32_t> g_requests{0};
+
+static int read_adds(dl_phdr_info* info, size_t, void* adds) {
+  *static_cast<unsigned long long*>(adds) = info->dlpi_adds;
+  return 1;
+}
+
+void late_modules_check() {
+  if (g_requests.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+  uint32_t seen;
+  WispTask* self = current_task();
+  do {
+    seen = g_requests.load(std::memory_order_acquire);
+    // Most dlopens find a library that is there.
+    static unsigned long long checked = 0;
+    unsigned long long adds = 0;
+    dl_iterate_phdr(read_adds, &adds);
+    if (adds == checked) continue;
+    checked = adds;
+    // Also the dead ones: their blocks wait for the next task. A block made meanwhile is complete.
+    for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
+      if (t->block.tp != 0) thread_block_init_late_modules(&t->block, t == self);
+  } while (!g_requests.compare_exchange_strong(seen, 0, std::memory_order_acq_rel));
+}
+
+static void before(const char* path) {
+  real::ensure();
+  if (path == nullptr || !interposing() || !scheduler_running()) return;
+  ThreadSelf& self = thread_self();
+  if (self.task != nullptr) thread_block_before_dlopen(&self.task->block);
+  self.pending_signals.fetch_or(kLoaderMark, std::memory_order_relaxed);
+}
+
+using Dlsym = void* (*)(void*, const char*);
+
+// Found by dlvsym, since a dlsym in here is our own. The two ABIs' first versions; libc keeps them.
+static Dlsym real_dlsym() {
+#if defined(__x86_64__)
+  static const char kVersion[] = "GLIBC_2.2.5";
+#else
+  static const char kVersion[] = "GLIBC_2.17";
+#endif
+  static std::atomic<Dlsym> found{nullptr};
+  Dlsym f = found.load(std::memory_order_relaxed);
+  if (WISP_LIKELY(f != nullptr)) return f;
+  f = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", kVersion));
+  if (f == nullptr) fatal("dlsym: not found in libc");
+  found.store(f, std::memory_order_relaxed);
+  return f;
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* wisp_before_dlsym() {
+  ThreadSelf& self = thread_self();
+  if (WISP_UNLIKELY((self.pending_signals.load(std::memory_order_relaxed) & kLoaderMark) != 0) &&
+      interposing() && self.depth.load(std::memory_order_relaxed) == 0) {
+    self.pending_signals.fetch_and(~kLoaderMark, std::memory_order_relaxed);
+    late_modules_check();
+  }
+  return reinterpret_cast<void*>(real_dlsym());
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* wisp_before_dlopen(const char* path, int) {
+  before(path);
+  return reinterpret_cast<void*>(real::dlopen);
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* wisp_before_dlmopen(long, const char* path,
+                                                                           int) {
+  before(path);
+  return reinterpret_cast<void*>(real::dlmopen);
+}
+
+}  // namespace wisp

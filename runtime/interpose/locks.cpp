@@ -1,0 +1,57 @@
+// pthread mutexes, once and spin locks: C ABI to sync/mutex.h and sync/once.h. Mutex init and the
+// attributes are libc's: we read what they leave. C11's mtx_ and cnd_ functions stay libc's, too:
+// libc implements them without a call we could see, nothing in the JDK imports them, and a lock
+// used only through them is consistent in itself (its waiters sleep in the kernel).
+// None of these is a cancellation point for a task; HotSpot cancels nobody.
+#include "interpose/entry.h"
+#include "sync/mutex.h"
+#include "sync/once.h"
+
+using namespace wisp;
+
+WISP_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
+  if (!interposing()) return real::ensure(), real::pthread_mutex_lock(m);
+  return mutex_lock(m);
+}
+
+WISP_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
+  if (!interposing()) return real::ensure(), real::pthread_mutex_trylock(m);
+  return mutex_trylock(m);
+}
+
+WISP_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
+  if (!interposing()) return real::ensure(), real::pthread_mutex_unlock(m);
+  return mutex_unlock(m);
+}
+
+WISP_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* abstime) {
+  if (!interposing()) return real::ensure(), real::pthread_mutex_timedlock(m, abstime);
+  return mutex_timedlock(m, CLOCK_REALTIME, abstime);
+}
+
+// glibc 2.30; nobody can have been linked against it where libc has none.
+WISP_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
+                                        const timespec* abstime) {
+  if (!interposing()) {
+    real::ensure();
+    return real::pthread_mutex_clocklock != nullptr
+               ? real::pthread_mutex_clocklock(m, clock, abstime)
+               : ENOSYS;
+  }
+  return mutex_timedlock(m, clock, abstime);
+}
+
+WISP_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
+  if (!interposing()) return real::ensure(), real::pthread_mutex_destroy(m);
+  return mutex_destroy(m);
+}
+
+WISP_EXPORT int pthread_once(pthread_once_t* control, void (*init)(void)) {
+  if (!interposing()) return real::ensure(), real::pthread_once(control, init);
+  return WISP_LIKELY(once_done(control)) ? 0 : once_slow(control, init);
+}
+
+WISP_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) {
+  if (!interposing()) return real::ensure(), real::pthread_spin_lock(lock);
+  return spin_lock(lock);
+}

@@ -1,0 +1,103 @@
+// Processes: fork, vfork, exec, the end. Waiting for children is in wait.cpp.
+//
+// A forked child has one thread and may do little before it executes something else: Wisp is off in
+// it, all calls are libc's. A vfork child shares our memory, thread-local data included: its parent
+// thread's `straight` is set until the parent goes on.
+#include "interpose/process.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <new>
+
+#include "coroutine/stack.h"
+#include "interpose/entry.h"
+#include "platform/kernel.h"
+#include "signal/task_signals.h"
+
+namespace wisp {
+
+char* const* (*g_exec_environment)(const char* path, char* const envp[]) = nullptr;
+void (*g_before_exit)() = nullptr;
+
+static WispTask* me() { return interposing() ? current_task() : nullptr; }
+
+}  // namespace wisp
+
+using namespace wisp;
+
+// ---- children ------------------------------------------------------------------------------------
+
+WISP_EXPORT pid_t fork() noexcept {
+  real::ensure();
+  pid_t pid = real::fork();
+  if (pid == 0 && g_interposing.load(std::memory_order_relaxed)) {
+    g_interposing.store(false, std::memory_order_relaxed);
+    signals_stop();
+    stack_cache_after_fork();
+    // Deferred signals were the parent's; nobody here would unblock them. The mask is the task's.
+    if (WispTask* task = current_task()) kernel::set_signal_mask(task->signal_mask);
+  }
+  return pid;
+}
+
+// The two halves of vfork around the system call, see tail_calls_*.S.
+extern "C" __attribute__((visibility("hidden"))) void wisp_vfork_enter() {
+  if (me() != nullptr) {
+    // Others go on while this kernel thread waits for its child. Not ended here: the region would
+    // take the carrier back. A region begun and ended in wisp_vfork_leave does that.
+    alignas(BlockingRegion) char region[sizeof(BlockingRegion)];
+    new (region) BlockingRegion();
+  }
+  ++thread_self().straight;
+}
+
+extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long result) {
+  --thread_self().straight;
+  if (me() != nullptr) BlockingRegion region;
+  if (result >= 0) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
+// ---- exec: only the environment of a launcher that executes itself matters -------------------------
+
+static char* const* environment_of_exec(const char* path, char* const envp[]) {
+  if (!interposing() || g_exec_environment == nullptr) return envp;
+  return g_exec_environment(path, envp);
+}
+
+WISP_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
+  real::ensure();
+  return real::execve(path, argv, environment_of_exec(path, envp));
+}
+
+WISP_EXPORT int execv(const char* path, char* const argv[]) noexcept {
+  return execve(path, argv, environ);
+}
+
+WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
+  real::ensure();
+  // A launcher executes itself by its path; a bare name is somebody else.
+  if (strchr(file, '/') != nullptr) return execve(file, argv, environ);
+  return real::execvp(file, argv);
+}
+
+// ---- the end ---------------------------------------------------------------------------------------
+
+// exit() needs no help: it runs on the calling task, other tasks go on until the kernel ends them,
+// as other threads would, and nothing of ours is freed. The statistics line is a destructor's.
+static void before_exit() {
+  if (interposing() && g_before_exit != nullptr) g_before_exit();
+}
+
+extern "C" [[noreturn]] __attribute__((visibility("default"))) void _exit(int status) {
+  real::ensure();
+  before_exit();
+  real::_exit(status);
+  __builtin_unreachable();
+}
+
+extern "C" [[noreturn]] __attribute__((visibility("default"))) void _Exit(int status) noexcept {
+  _exit(status);
+}

@@ -1,0 +1,48 @@
+// POSIX semaphores: C ABI (errno and -1) to sync/semaphore.h. sem_init, sem_destroy, sem_getvalue
+// and sem_open are libc's: it keeps the value where we do.
+#include "sync/semaphore.h"
+
+#include "interpose/entry.h"
+
+using namespace wisp;
+
+namespace {
+
+inline bool ours(sem_t* s) { return interposing() && sem_is_ours(s); }
+
+inline int answer(int error) {
+  if (WISP_LIKELY(error == 0)) return 0;
+  errno = error;
+  return -1;
+}
+
+}  // namespace
+
+WISP_EXPORT int sem_wait(sem_t* s) {
+  if (!ours(s)) return real::ensure(), real::sem_wait(s);
+  return answer(semaphore_wait(s, kForever));
+}
+
+WISP_EXPORT int sem_timedwait(sem_t* s, const timespec* abstime) {
+  if (!ours(s)) return real::ensure(), real::sem_timedwait(s, abstime);
+  return answer(semaphore_clockwait(s, CLOCK_REALTIME, abstime));
+}
+
+// glibc 2.30; nobody can have been linked against it where libc has none.
+WISP_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* abstime) {
+  if (!ours(s)) {
+    real::ensure();
+    return real::sem_clockwait != nullptr ? real::sem_clockwait(s, clock, abstime) : answer(ENOSYS);
+  }
+  return answer(semaphore_clockwait(s, clock, abstime));
+}
+
+WISP_EXPORT int sem_trywait(sem_t* s) {
+  if (!ours(s)) return real::ensure(), real::sem_trywait(s);
+  return answer(semaphore_trywait(s));
+}
+
+WISP_EXPORT int sem_post(sem_t* s) {
+  if (!ours(s)) return real::ensure(), real::sem_post(s);
+  return answer(semaphore_post(s));
+}

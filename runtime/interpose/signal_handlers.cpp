@@ -1,0 +1,93 @@
+// Installing handlers and jumping out of them. Every handler of the program goes to the kernel
+// wrapped (signal/actions.h), whichever of the old functions installs it.
+#include <errno.h>
+#include <setjmp.h>
+
+#include "interpose/entry.h"
+#include "signal/actions.h"
+#include "signal/task_signals.h"
+
+using namespace wisp;
+
+WISP_EXPORT int sigaction(int sig, const struct sigaction* act, struct sigaction* old) noexcept {
+  return action_set(sig, act, old);
+}
+
+static sighandler_t install(int sig, sighandler_t handler, int flags, bool mask_itself) {
+  struct sigaction act {}, old;
+  act.sa_handler = handler;
+  act.sa_flags = flags;
+  sigemptyset(&act.sa_mask);
+  if (mask_itself) sigaddset(&act.sa_mask, sig);
+  if (handler == SIG_ERR) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  return action_set(sig, &act, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+// BSD semantics: system calls go on, the handler stays.
+WISP_EXPORT sighandler_t signal(int sig, sighandler_t handler) noexcept {
+  return install(sig, handler, SA_RESTART, true);
+}
+WISP_EXPORT sighandler_t bsd_signal(int sig, sighandler_t handler) noexcept {
+  return install(sig, handler, SA_RESTART, true);
+}
+WISP_EXPORT sighandler_t ssignal(int sig, sighandler_t handler) noexcept {
+  return install(sig, handler, SA_RESTART, true);
+}
+
+// System V semantics: one shot, not masked. `signal` compiles to this one under -std=c99 with
+// _XOPEN_SOURCE.
+WISP_EXPORT sighandler_t __sysv_signal(int sig, sighandler_t handler) noexcept {
+  return install(sig, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER), false);
+}
+WISP_EXPORT sighandler_t sysv_signal(int sig, sighandler_t handler) noexcept {
+  return __sysv_signal(sig, handler);
+}
+
+WISP_EXPORT sighandler_t sigset(int sig, sighandler_t disposition) noexcept {
+  sigset_t one, before;
+  sigemptyset(&one);
+  if (sigaddset(&one, sig) != 0) return SIG_ERR;
+  bool hold = disposition == SIG_HOLD;
+  if (sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &one, &before) != 0) return SIG_ERR;
+  sighandler_t old;
+  if (hold) {
+    struct sigaction now;
+    if (action_set(sig, nullptr, &now) != 0) return SIG_ERR;
+    old = now.sa_handler;
+  } else {
+    old = install(sig, disposition, 0, false);
+    if (old == SIG_ERR) return SIG_ERR;
+  }
+  return sigismember(&before, sig) == 1 ? SIG_HOLD : old;
+}
+
+// libc restores the saved mask by itself, for the kernel thread only: the task's record first.
+static void note_jump(const __jmp_buf_tag* env) {
+  if (env->__mask_was_saved == 0 || !interposing()) return;
+  WispTask* task = current_task();
+  if (task == nullptr) return;
+  sigset_t mask;
+  sigemptyset(&mask);
+  set_word(&mask, *reinterpret_cast<const uint64_t*>(&env->__saved_mask));
+  task->signal_depth = 0;
+  task_mask_change(task, SIG_SETMASK, &mask, nullptr);
+}
+
+extern "C" [[noreturn]] __attribute__((visibility("default"))) void siglongjmp(
+    __jmp_buf_tag* env, int value) noexcept {
+  real::ensure();
+  note_jump(env);
+  real::siglongjmp(env, value);
+  __builtin_unreachable();
+}
+
+extern "C" [[noreturn]] __attribute__((visibility("default"))) void longjmp(__jmp_buf_tag* env,
+                                                                          int value) noexcept {
+  real::ensure();
+  note_jump(env);
+  real::longjmp(env, value);
+  __builtin_unreachable();
+}

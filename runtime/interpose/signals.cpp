@@ -1,0 +1,164 @@
+// Sending, masking and waiting for signals. For kernel threads all of it is libc's; a task has its
+// own mask and its own pending signals (signal/task_signals.h).
+#include <errno.h>
+#include <string.h>
+
+#include "interpose/entry.h"
+#include "platform/kernel.h"
+#include "signal/actions.h"
+#include "signal/task_signals.h"
+
+using namespace wisp;
+
+namespace {
+
+WispTask* me() { return interposing() ? current_task() : nullptr; }
+
+WispTask* known_task(pthread_t thread) {
+  return interposing() && scheduler_running() ? task_of(thread) : nullptr;
+}
+
+// A call that waits in the kernel for signals, on a task. The task stays on this kernel thread, its
+// carrier goes to others; signals for the task are sent to this thread as long as it is here.
+template <typename F>
+auto waiting(F&& call) {
+  BlockingRegion region;
+  return call();
+}
+
+// Collects a signal of `set` as sigtimedwait(2) does; null timeout = for ever.
+int task_sigwait(WispTask* task, const sigset_t* set, siginfo_t* info, const timespec* timeout) {
+  uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
+  return waiting([&] {
+    push_to_kernel(task, word_of(set));
+    for (;;) {
+      timespec left{}, *limit = nullptr;
+      if (deadline != kForever) {
+        uint64_t now = monotonic_ns();
+        uint64_t ns = deadline > now ? deadline - now : 0;
+        left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+        limit = &left;
+      }
+      siginfo_t got;
+      int sig = real::sigtimedwait(set, &got, limit);
+      if (sig < 0) return -1;
+      if (!collect(task, sig, &got)) continue;  // for a task that was here before
+      if (info != nullptr) *info = got;
+      return sig;
+    }
+  });
+}
+
+int change_mask(int how, const sigset_t* set, sigset_t* old) {
+  if (WispTask* task = me()) return task_mask_change(task, how, set, old);
+  real::ensure();
+  return real::pthread_sigmask(how, set, old);
+}
+
+int suspend(const sigset_t* mask) {
+  real::ensure();
+  WispTask* task = me();
+  if (task == nullptr) return real::sigsuspend(mask);
+  // Blocked from here on, the kernel keeps them until sigsuspend opens the mask.
+  sigset_t all, before;
+  memset(&all, 0xff, sizeof all);
+  task_mask_change(task, SIG_SETMASK, &all, &before);
+  int r = waiting([&] {
+    push_to_kernel(task, ~word_of(mask));
+    return real::sigsuspend(mask);
+  });
+  int error = errno;
+  task_mask_change(task, SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return r;
+}
+
+}  // namespace
+
+WISP_EXPORT int pthread_kill(pthread_t thread, int sig) noexcept {
+  real::ensure();
+  if (WispTask* task = known_task(thread)) return signal_task(task, sig);
+  return real::pthread_kill(thread, sig);
+}
+
+// The value is lost on a task: pending signals are one bit each.
+WISP_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const sigval value) noexcept {
+  real::ensure();
+  if (WispTask* task = known_task(thread)) return signal_task(task, sig);
+  return real::pthread_sigqueue(thread, sig, value);
+}
+
+WISP_EXPORT int raise(int sig) noexcept {
+  real::ensure();
+  WispTask* task = me();
+  if (task == nullptr) return real::raise(sig);
+  int error = signal_task(task, sig);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+WISP_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  return change_mask(how, set, old);
+}
+
+WISP_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  int error = change_mask(how, set, old);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+static int hold(int how, int sig) {
+  sigset_t one;
+  sigemptyset(&one);
+  if (sigaddset(&one, sig) != 0) return -1;
+  return sigprocmask(how, &one, nullptr);
+}
+WISP_EXPORT int sighold(int sig) noexcept { return hold(SIG_BLOCK, sig); }
+WISP_EXPORT int sigrelse(int sig) noexcept { return hold(SIG_UNBLOCK, sig); }
+
+WISP_EXPORT int sigpending(sigset_t* set) noexcept {
+  real::ensure();
+  int r = real::sigpending(set);
+  if (r == 0)
+    if (WispTask* task = me()) set_word(set, word_of(set) | held_signals(task));
+  return r;
+}
+
+WISP_EXPORT int sigsuspend(const sigset_t* mask) { return suspend(mask); }
+
+WISP_EXPORT int pause() {
+  sigset_t now;
+  change_mask(SIG_BLOCK, nullptr, &now);
+  return suspend(&now);
+}
+
+// X/Open's: takes one signal out of the mask while it waits. (The header renames BSD's version.)
+extern "C" __attribute__((visibility("default"))) int x_open_sigpause(int sig) asm("__xpg_sigpause");
+int x_open_sigpause(int sig) {
+  sigset_t now;
+  change_mask(SIG_BLOCK, nullptr, &now);
+  if (sigdelset(&now, sig) != 0) return -1;
+  return suspend(&now);
+}
+
+WISP_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
+  real::ensure();
+  WispTask* task = me();
+  return task != nullptr ? task_sigwait(task, set, info, timeout)
+                         : real::sigtimedwait(set, info, timeout);
+}
+
+WISP_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+  return sigtimedwait(set, info, nullptr);
+}
+
+WISP_EXPORT int sigwait(const sigset_t* set, int* sig) {
+  int got;
+  do got = sigtimedwait(set, nullptr, nullptr);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) return errno;
+  *sig = got;
+  return 0;
+}

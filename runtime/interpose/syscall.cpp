@@ -1,0 +1,86 @@
+// syscall(2), the function: programs use it where libc has no wrapper (HotSpot's wait barrier, its
+// thread ids, profilers). What names a thread, waits or yields is answered as the libc function
+// would; everything else goes to the kernel unchanged. Private futexes are the runtime's on every
+// thread, because tasks and kernel threads must meet in one queue.
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+
+#include "interpose/entry.h"
+#include "platform/kernel.h"
+#include "sync/futex.h"
+#include "sync/sleep.h"
+#include "sync/words.h"
+
+using namespace wisp;
+
+namespace {
+
+inline long answer(long result) {
+  if (WISP_UNLIKELY(result < 0 && result >= -4095)) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  return result;
+}
+
+long on_futex(long a, long b, long c, long d, long e, long f) {
+  int op = static_cast<int>(b);
+  if (futex_is_ours(op))
+    return futex(reinterpret_cast<uint32_t*>(a), op, static_cast<uint32_t>(c),
+                 static_cast<uintptr_t>(d), reinterpret_cast<uint32_t*>(e),
+                 static_cast<uint32_t>(f));
+  int command = op & FUTEX_CMD_MASK;
+  if (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
+      command == FUTEX_LOCK_PI2 || command == FUTEX_WAIT_REQUEUE_PI) {
+    BlockingRegion region;
+    return kernel::call(SYS_futex, a, b, c, d, e, f);
+  }
+  return kernel::call(SYS_futex, a, b, c, d, e, f);
+}
+
+// A signal to a task by its tid, as profilers send it. False: not a task's tid.
+bool signal_task(long tid, long signal, long* result) {
+  WispTask* task = task_of_tid(static_cast<int>(tid));
+  if (task == nullptr) return false;
+  *result = -pthread_kill(static_cast<pthread_t>(task->block.tp), static_cast<int>(signal));
+  return true;
+}
+
+}  // namespace
+
+WISP_EXPORT long syscall(long number, ...) {
+  va_list list;
+  va_start(list, number);
+  long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long);
+  long d = va_arg(list, long), e = va_arg(list, long), f = va_arg(list, long);
+  va_end(list);
+  if (!interposing()) return answer(kernel::call(number, a, b, c, d, e, f));
+  switch (number) {
+    case SYS_futex:
+      return answer(on_futex(a, b, c, d, e, f));
+    case SYS_gettid:
+      return caller_tid();
+    case SYS_sched_yield:
+      task_yield();
+      return 0;
+    case SYS_nanosleep:
+      if (current_task() == nullptr) break;
+      return answer(
+          -task_nanosleep(reinterpret_cast<timespec*>(a), reinterpret_cast<timespec*>(b)));
+    case SYS_clock_nanosleep:
+      if (current_task() == nullptr || !task_sleeps_on(static_cast<clockid_t>(a))) break;
+      return answer(-task_clock_nanosleep(static_cast<clockid_t>(a), static_cast<int>(b),
+                                          reinterpret_cast<timespec*>(c),
+                                          reinterpret_cast<timespec*>(d)));
+    case SYS_tgkill:
+      if (long result; a == kernel::getpid() && signal_task(b, c, &result)) return answer(result);
+      break;
+    case SYS_tkill:
+      if (long result; signal_task(a, b, &result)) return answer(result);
+      break;
+    default:
+      break;
+  }
+  return answer(kernel::call(number, a, b, c, d, e, f));
+}

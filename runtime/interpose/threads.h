@@ -1,0 +1,19 @@
+// What the thread family shares with the rest of interpose/ and with jvm/.
+#pragma once
+#include <pthread.h>
+
+#include "scheduler/scheduler.h"
+
+namespace wisp {
+
+// Decides about one pthread_create. Null (no JVM layer linked, as in unit tests): never a task.
+// `caller` is the return address of pthread_create.
+extern bool (*g_make_task)(const void* caller);
+
+// Starts the scheduler on the first call; false when it cannot be had (said once on stderr).
+extern bool (*g_start_scheduler)();
+
+// The task's main: first run, start routine, exit hooks, end. The scheduler's g_task_main.
+void task_main(WispTask* task);
+
+}  // namespace wisp

@@ -1,0 +1,256 @@
+// How a read finds out whether it would wait for the disk:
+//
+// 1. While a descriptor's reads were all cached lately, they go directly to the kernel, exactly as
+//    on plain threads. preadv2(RWF_NOWAIT) would be the safe question each time, but it costs
+//    30-70 ns more than read(2), up to a fifth of a small cached read. So it is asked for a new
+//    descriptor, for every 16th small read, for all large ones (where it costs nothing to speak
+//    of), and after a miss until 16 reads in a row were cached again.
+// 2. What RWF_NOWAIT says would wait is read inside a BlockingRegion: other tasks get the carrier
+//    at once. The question has started the read-ahead by then.
+// 3. A trusted read that waits after all keeps its carrier until SysMonitor's next tick.
+//
+// File systems without RWF_NOWAIT (tmpfs, overlayfs, FUSE, /proc) are timed instead.
+//
+// RWF_NOWAIT may come back with only the cached part; plain reads of regular files do not, so the
+// rest is fetched as well. At a file position these two steps must look like one to other readers
+// of it, as in the kernel: DiskHistory::reader. The first task to read there owns the position and
+// marks its two-step reads; when a second one appears, nobody reads in two steps again.
+#include "io/disk.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "io/disk_history.h"
+#include "platform/kernel.h"
+#include "sync/sleep.h"
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 0x8
+#endif
+
+namespace wisp::io {
+
+DiskHistory g_disk_histories[kDiskHistories];
+
+namespace {
+
+constexpr size_t kAlwaysAsk = 256 * 1024;
+constexpr size_t kMostPerCall = 0x7ffff000;  // the kernel's own limit for one read or write
+constexpr uint64_t kPageMask = 4095;         // of the smallest page: a partly cached read ends on one
+
+long plain_read(int fd, const iovec* v, int n, off_t at) {
+  long p = reinterpret_cast<long>(v);
+  if (n == 1) {
+    long b = reinterpret_cast<long>(v->iov_base);
+    long size = static_cast<long>(v->iov_len);
+    return at < 0 ? kernel::call(SYS_read, fd, b, size) : kernel::call(SYS_pread64, fd, b, size, at);
+  }
+  return at < 0 ? kernel::call(SYS_readv, fd, p, n) : kernel::call(SYS_preadv, fd, p, n, at, 0);
+}
+
+inline long ask(int fd, const iovec* v, int n, off_t at) {
+  return kernel::call(SYS_preadv2, fd, reinterpret_cast<long>(v), n, at, 0, RWF_NOWAIT);
+}
+
+long waiting_read(int fd, const iovec* v, int n, off_t at) {
+  return disk_wait([=] { return plain_read(fd, v, n, at); });
+}
+
+// A read that cannot be asked about: its time tells. After a slow one they wait in a region, until
+// one was fast.
+long timed_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off_t at) {
+  uint64_t start = ticks();
+  bool was_slow = h.is(DiskHistory::kSlow);
+  long r = was_slow ? waiting_read(fd, v, n, at) : plain_read(fd, v, n, at);
+  uint64_t enough_us = 25 + size / 1024;  // copying a page takes less than a microsecond
+  bool slow = ticks() - start > us_to_ticks(enough_us);
+  if (slow)
+    h.miss();
+  else
+    h.hit();
+  if (slow != was_slow) h.set(DiskHistory::kSlow, slow);
+  return r;
+}
+
+// Fetches what an asked read left of v, `done` bytes being there. Returns the new total.
+long complete(DiskHistory& h, int fd, const iovec* v, int n, size_t done, off_t offset) {
+  size_t skip = done;
+  for (int i = 0; i < n; ++i) {
+    if (skip >= v[i].iov_len) {
+      skip -= v[i].iov_len;
+      continue;
+    }
+    iovec rest{static_cast<char*>(v[i].iov_base) + skip, v[i].iov_len - skip};
+    skip = 0;
+    while (rest.iov_len != 0) {
+      off_t at = offset < 0 ? kFilePosition : offset + static_cast<off_t>(done);
+      long r = ask(fd, &rest, 1, at);
+      if (r == -EAGAIN) {
+        h.miss();
+        r = waiting_read(fd, &rest, 1, at);
+      }
+      // An error after some data is reported by the program's next read, as the kernel does it.
+      if (r <= 0) return static_cast<long>(done);
+      done += static_cast<size_t>(r);
+      rest.iov_base = static_cast<char*>(rest.iov_base) + r;
+      rest.iov_len -= static_cast<size_t>(r);
+    }
+  }
+  return static_cast<long>(done);
+}
+
+long asking_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off_t offset) {
+  if (size > kMostPerCall) size = kMostPerCall;
+  long r = ask(fd, v, n, offset);
+  if (WISP_LIKELY(r == static_cast<long>(size))) {
+    h.hit();
+    return r;
+  }
+  if (r > 0) {
+    // Less than wanted: the end of the file, or the edge of what is cached, which is a page's edge.
+    if (offset >= 0 && (static_cast<uint64_t>(offset + r) & kPageMask) != 0) {
+      h.hit();
+      return r;
+    }
+    return complete(h, fd, v, n, static_cast<size_t>(r), offset);
+  }
+  if (r == 0) {
+    h.hit();
+    return 0;
+  }
+  if (r == -EAGAIN) {
+    h.miss();
+    return waiting_read(fd, v, n, offset);
+  }
+  if (r == -EOPNOTSUPP) {
+    h.set(DiskHistory::kCannotAsk, true);
+    return timed_read(h, fd, v, n, size, offset);
+  }
+  return plain_read(fd, v, n, offset);  // whatever is wrong, the plain call says it best
+}
+
+// ---- the file position --------------------------------------------------------------------------
+
+enum class Position { Mine, Shared };
+
+// Mine: marked busy, end with leave_position. A second reader waits here while the first is between
+// its two steps: once per descriptor at most, so sleeping a moment is good enough.
+Position enter_position(DiskHistory& h, uint32_t me) {
+  uint32_t r = h.reader.load(std::memory_order_relaxed);
+  for (;;) {
+    if (r == DiskHistory::kShared) return Position::Shared;
+    uint32_t to = r == 0 || r == me ? me | DiskHistory::kBusy : DiskHistory::kShared;
+    if ((r & DiskHistory::kBusy) != 0) {
+      task_sleep_until(monotonic_ns() + 50000);
+      r = h.reader.load(std::memory_order_relaxed);
+      continue;
+    }
+    // acquire/release only for good order with the other reader; the data comes from the kernel.
+    if (h.reader.compare_exchange_weak(r, to, std::memory_order_acq_rel, std::memory_order_relaxed))
+      return to == DiskHistory::kShared ? Position::Shared : Position::Mine;
+  }
+}
+
+// Only what is still ours: open() may have forgotten this number meanwhile.
+void leave_position(DiskHistory& h, uint32_t me) {
+  uint32_t mine = me | DiskHistory::kBusy;
+  h.reader.compare_exchange_strong(mine, me, std::memory_order_release, std::memory_order_relaxed);
+}
+
+WISP_NOINLINE long position_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size) {
+  uint32_t me = current_task()->tid;
+  if (h.is(DiskHistory::kCannotAsk) || enter_position(h, me) == Position::Shared)
+    return timed_read(h, fd, v, n, size, kFilePosition);
+  long r = asking_read(h, fd, v, n, size, kFilePosition);
+  leave_position(h, me);
+  return r;
+}
+
+WISP_NOINLINE long careful_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size,
+                                off_t offset) {
+  if (h.is(DiskHistory::kSynchronous)) return waiting_read(fd, v, n, offset);
+  if (offset < 0) return position_read(h, fd, v, n, size);
+  if (h.is(DiskHistory::kCannotAsk)) return timed_read(h, fd, v, n, size, offset);
+  return asking_read(h, fd, v, n, size, offset);
+}
+
+// May this read go to the kernel as it is?
+inline bool trusted(DiskHistory& h, size_t size, off_t offset) {
+  if (WISP_UNLIKELY(size >= kAlwaysAsk)) return false;
+  if (WISP_UNLIKELY(!h.use_trust())) return false;
+  if (offset >= 0) return true;
+  uint32_t r = h.reader.load(std::memory_order_relaxed);
+  return r == DiskHistory::kShared || r == current_task()->tid;
+}
+
+// A trusted read during which SysMonitor took the carrier has waited for the disk.
+inline void check_trust(DiskHistory& h) {
+  if (WISP_UNLIKELY(!current_task()->handoff.is_none())) h.miss();
+}
+
+size_t total(const iovec* v, int n) {
+  size_t sum = 0;
+  for (int i = 0; i < n; ++i) sum += v[i].iov_len;
+  return sum;
+}
+
+}  // namespace
+
+long disk_read(int fd, void* buffer, size_t size, off_t offset) {
+  DiskHistory& h = disk_history(fd);
+  iovec one{buffer, size};
+  long r;
+  if (WISP_LIKELY(trusted(h, size, offset))) {
+    r = plain_read(fd, &one, 1, offset);
+    check_trust(h);
+  } else {
+    r = careful_read(h, fd, &one, 1, size, offset);
+  }
+  return r;
+}
+
+long disk_read(int fd, const iovec* parts, int count, off_t offset) {
+  // What the kernel refuses must not be looked at here.
+  if (count <= 0 || count > 1024) return plain_read(fd, parts, count, offset);
+  DiskHistory& h = disk_history(fd);
+  size_t size = total(parts, count);
+  long r;
+  if (WISP_LIKELY(trusted(h, size, offset))) {
+    r = plain_read(fd, parts, count, offset);
+    check_trust(h);
+  } else {
+    r = careful_read(h, fd, parts, count, size, offset);
+  }
+  return r;
+}
+
+// Writes go to the page cache, and wait only when the kernel throttles the writer: nothing tells
+// that beforehand (ext4 has no RWF_NOWAIT for buffered writes), SysMonitor notices it.
+long disk_write(int fd, const void* buffer, size_t size, off_t offset) {
+  auto call = [=] {
+    long b = reinterpret_cast<long>(buffer);
+    long n = static_cast<long>(size);
+    return offset < 0 ? kernel::call(SYS_write, fd, b, n)
+                      : kernel::call(SYS_pwrite64, fd, b, n, offset);
+  };
+  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous)))
+    return disk_wait(call);
+  return call();
+}
+
+long disk_write(int fd, const iovec* parts, int count, off_t offset) {
+  auto call = [=] {
+    long v = reinterpret_cast<long>(parts);
+    return offset < 0 ? kernel::call(SYS_writev, fd, v, count)
+                      : kernel::call(SYS_pwritev, fd, v, count, offset, 0);
+  };
+  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous)))
+    return disk_wait(call);
+  return call();
+}
+
+void disk_opened(int fd, int flags) {
+  if (fd >= 0) disk_history(fd).forget(flags);
+}
+
+}  // namespace wisp::io

@@ -1,0 +1,239 @@
+// Implementation of options.h: one table of the settings, three ways to spell them.
+#include "jvm/options.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace wisp {
+namespace {
+
+constexpr char kPropertyPrefix[] = "-Dcom.alibaba.wisp.";
+constexpr size_t kPropertyPrefixLength = sizeof kPropertyPrefix - 1;
+constexpr char kOn[] = "-XX:+UseWisp2";
+constexpr char kOff[] = "-XX:-UseWisp2";
+
+bool starts_with(const char* text, const char* prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+// A whole decimal number, optionally with a size suffix. No sign, no blanks, no overflow.
+bool parse_number(const char* text, bool suffix, unsigned long* value) {
+  if (text[0] < '0' || text[0] > '9') return false;
+  char* end = nullptr;
+  errno = 0;
+  unsigned long number = strtoul(text, &end, 10);
+  if (errno != 0) return false;
+  unsigned shift = 0;
+  if (suffix && *end != '\0') {
+    switch (*end++ | 0x20) {
+      case 'k':
+        shift = 10;
+        break;
+      case 'm':
+        shift = 20;
+        break;
+      case 'g':
+        shift = 30;
+        break;
+      default:
+        return false;
+    }
+  }
+  if (*end != '\0' || number > (ULONG_MAX >> shift)) return false;
+  *value = number << shift;
+  return true;
+}
+
+void set_carriers(Options* options, const char* value, const char* name, Report* report) {
+  unsigned long number = 0;
+  if (!parse_number(value, false, &number) || number < 1 || number > kMaxCarriers) {
+    report_error(report, "%s=%s: takes a number from 1 to %d", name, Shown(value).text,
+                 kMaxCarriers);
+    return;
+  }
+  options->carriers = static_cast<int>(number);
+}
+
+void set_sysmon_tick(Options* options, const char* value, const char* name, Report* report) {
+  unsigned long number = 0;
+  if (!parse_number(value, false, &number) || number < kMinSysmonTickUs ||
+      number > kMaxSysmonTickUs) {
+    report_error(report, "%s=%s: takes microseconds from %ld to %ld", name, Shown(value).text,
+                 kMinSysmonTickUs, kMaxSysmonTickUs);
+    return;
+  }
+  options->sysmon_tick_us = static_cast<long>(number);
+}
+
+void set_stack_size(Options* options, const char* value, const char* name, Report* report) {
+  unsigned long number = 0;
+  if (!parse_number(value, true, &number) || number < kMinStackSize || number > kMaxStackSize) {
+    report_error(report, "%s=%s: takes a size from 256k to 1g, such as 512k, 1m or 1048576", name,
+                 Shown(value).text);
+    return;
+  }
+  options->stack_size = (number + 4095) & ~4095ul;
+}
+
+void set_black(Options* options, const char* value, const char* name, Report* report) {
+  rules_parse(&options->black, value, name, report);
+}
+
+void set_white(Options* options, const char* value, const char* name, Report* report) {
+  rules_parse(&options->white, value, name, report);
+}
+
+// key is the short form (WISP_OPTIONS, agent); property what follows com.alibaba.wisp.
+struct Setting {
+  const char* key;
+  const char* property;
+  void (*set)(Options*, const char* value, const char* name, Report*);
+};
+const Setting kSettings[] = {
+    {"carriers", "carrierEngines", set_carriers}, {"sysmonTickUs", "sysmonTickUs", set_sysmon_tick},
+    {"stacksize", "stacksize", set_stack_size},   {"black", "threadAsWisp.black", set_black},
+    {"white", "threadAsWisp.white", set_white},
+};
+
+// HotSpot reads this one itself and refuses what it cannot read; here a bad value just says
+// nothing.
+void set_active_processor_count(Options* options, const char* value) {
+  unsigned long number = 0;
+  if (parse_number(value, true, &number) && number <= INT_MAX) {
+    options->active_processor_count = static_cast<int>(number);
+  }
+}
+
+// -agentpath:/…/libwisp.so=list and -agentlib:wisp=list, when the library is
+// preloaded already.
+const char* own_agent_options(const char* option) {
+  static const char kPath[] = "-agentpath:";
+  static const char kLib[] = "-agentlib:wisp=";
+  if (starts_with(option, kLib)) return option + sizeof kLib - 1;
+  if (!starts_with(option, kPath)) return nullptr;
+  const char* path = option + sizeof kPath - 1;
+  const char* end = strchr(path, '=');
+  if (end == nullptr) return nullptr;
+  const char* slash = static_cast<const char*>(memrchr(path, '/', static_cast<size_t>(end - path)));
+  const char* base = slash == nullptr ? path : slash + 1;
+  return starts_with(base, "libwisp.so=") ? end + 1 : nullptr;
+}
+
+struct Gathering {
+  Options* options;
+  Report* report;
+  bool ignore_agent;
+};
+
+void visit(void* context, const char* option, const char* origin) {
+  auto* gathering = static_cast<Gathering*>(context);
+  if (gathering->ignore_agent && own_agent_options(option) != nullptr) return;
+  options_apply_jvm(gathering->options, option, origin, gathering->report);
+}
+
+}  // namespace
+
+bool is_use_wisp2(const char* option) {
+  return strcmp(option, kOn) == 0 || strcmp(option, kOff) == 0;
+}
+
+bool options_apply_jvm(Options* options, const char* option, const char* origin, Report* report) {
+  if (is_use_wisp2(option)) {
+    options->enabled = strcmp(option, kOn) == 0;
+    options->use_wisp2_seen = true;
+    return true;
+  }
+  if (starts_with(option, "-XX:ActiveProcessorCount=")) {
+    set_active_processor_count(options, strchr(option, '=') + 1);
+    return true;
+  }
+  if (strcmp(option, "-XX:-UseContainerSupport") == 0 ||
+      strcmp(option, "-XX:+UseContainerSupport") == 0) {
+    options->container_support = option[4] == '+';
+    return true;
+  }
+  if (const char* list = own_agent_options(option)) {
+    options_apply_list(options, list, "-agentpath", report);
+    return true;
+  }
+  if (!starts_with(option, kPropertyPrefix)) return false;
+  const char* property = option + kPropertyPrefixLength;
+  size_t length = strcspn(property, "=");
+  for (const Setting& setting : kSettings) {
+    if (strlen(setting.property) != length || memcmp(setting.property, property, length) != 0) {
+      continue;
+    }
+    char name[160];
+    // Where it stands matters only when it is not where one would look first.
+    bool elsewhere = strcmp(origin, "command line") != 0;
+    snprintf(name, sizeof name, "%s%s%s%s", elsewhere ? Shown(origin).text : "",
+             elsewhere ? ": " : "", kPropertyPrefix, setting.property);
+    setting.set(options, property[length] == '=' ? property + length + 1 : "", name, report);
+    return true;
+  }
+  return false;  // another of Dragonwell's properties; the program may read it
+                 // itself
+}
+
+void options_apply_list(Options* options, const char* text, const char* origin, Report* report) {
+  for (const char* at = text; *at != '\0';) {
+    const char* end = strchrnul(at, ',');
+    size_t length = static_cast<size_t>(end - at);
+    char* item = strndup(at, length);
+    at = *end == '\0' ? end : end + 1;
+    if (item == nullptr) return;
+    char* equals = strchr(item, '=');
+    const Setting* found = nullptr;
+    if (equals != nullptr) {
+      *equals = '\0';
+      for (const Setting& setting : kSettings) {
+        if (strcmp(setting.key, item) == 0 || strcmp(setting.property, item) == 0) found = &setting;
+      }
+      if (found == nullptr) *equals = '=';
+    }
+    if (found != nullptr) {
+      char name[96];
+      snprintf(name, sizeof name, "%s: %s", origin, found->key);
+      found->set(options, equals + 1, name, report);
+    } else if (length != 0) {
+      report_error(report,
+                   "%s: '%s' is not an option; write carriers=N, "
+                   "sysmonTickUs=N, stacksize=SIZE, "
+                   "black=RULES or white=RULES, separated by commas",
+                   origin, Shown(item).text);
+    }
+    free(item);
+  }
+}
+
+void options_gather(Options* options, const ArgSources& sources, Report* report) {
+  auto variable = [&](const char* name) -> const char* {
+    return sources.variable != nullptr ? sources.variable(sources.context, name) : nullptr;
+  };
+  const char* wisp = variable("WISP");
+  // "always": also in programs that load a JVM later.
+  options->enabled = wisp != nullptr && (strcmp(wisp, "1") == 0 || strcmp(wisp, "always") == 0);
+  // The agent (agent_reexec.cpp) hands its options on in WISP_OPTIONS; read once, reported once.
+  bool reexecuted = variable("WISP_REEXEC") != nullptr;
+  if (const char* list = variable("WISP_OPTIONS")) {
+    options_apply_list(options, list, reexecuted ? "-agentpath" : "WISP_OPTIONS", report);
+  }
+  Gathering gathering{options, report, reexecuted};
+  visit_jvm_options(sources, visit, &gathering);
+  if (wisp != nullptr && strcmp(wisp, "0") == 0) {
+    options->enabled = false;
+  } else if (wisp != nullptr && wisp[0] != '\0' && strcmp(wisp, "1") != 0 &&
+             strcmp(wisp, "always") != 0) {
+    report_error(report, "WISP=%s: takes 1 (on), 0 (off) or always", Shown(wisp).text);
+  }
+}
+
+void options_free(Options* options) {
+  rules_free(&options->black);
+  rules_free(&options->white);
+}
+
+}  // namespace wisp

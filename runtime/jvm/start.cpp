@@ -1,0 +1,167 @@
+// The library's constructor: is Wisp on in this process, can it work here, and if not, why. Runs
+// before main, with one thread. Everything else starts lazily at the first task.
+#include "jvm/start.h"
+
+#include <elf.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "coroutine/thread_block.h"
+#include "interpose/entry.h"
+#include "interpose/process.h"
+#include "interpose/threads.h"
+#include "jvm/environment.h"
+#include "jvm/start_checks.h"
+#include "platform/kernel.h"
+#include "platform/log.h"
+#include "signal/task_signals.h"
+#include "sync/join.h"
+
+namespace wisp {
+
+std::atomic<bool> g_interposing{false};
+Options g_options;
+bool g_java_process = false;
+int g_process_id = 0;
+
+static bool g_statistics = false;
+static uintptr_t g_launcher_begin = 0, g_launcher_end = 0;
+
+bool in_launcher_library(const void* address) {
+  uintptr_t a = reinterpret_cast<uintptr_t>(address);
+  return a >= g_launcher_begin && a < g_launcher_end;
+}
+
+// libjli: the JDK's launchers are linked with it, on every JDK from 8 on. libjvm: a program that
+// is linked with the JVM itself.
+static int find_jvm(dl_phdr_info* info, size_t, void* found) {
+  if (info->dlpi_name == nullptr) return 0;
+  const char* slash = strrchr(info->dlpi_name, '/');
+  const char* name = slash != nullptr ? slash + 1 : info->dlpi_name;
+  bool jli = strcmp(name, "libjli.so") == 0;
+  if (!jli && strcmp(name, "libjvm.so") != 0) return 0;
+  *static_cast<bool*>(found) = true;
+  if (!jli) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& p = info->dlpi_phdr[i];
+    if (p.p_type != PT_LOAD || (p.p_flags & PF_X) == 0) continue;
+    g_launcher_begin = info->dlpi_addr + p.p_vaddr;
+    g_launcher_end = g_launcher_begin + p.p_memsz;
+  }
+  return 0;
+}
+
+static bool is_set(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && strcmp(value, "1") == 0;
+}
+
+bool start_scheduler() {
+  // 0 not tried, 1 somebody starts it, 2 running, 3 refused.
+  static std::atomic<int> state{0};
+  int s = state.load(std::memory_order_acquire);
+  if (WISP_LIKELY(s == 2)) return true;
+  if (s == 0 && state.compare_exchange_strong(s, 1, std::memory_order_acq_rel)) {
+    SchedulerConfig config;
+    config.carriers = carriers_of(g_options);
+    config.sysmon_tick_us = static_cast<uint64_t>(g_options.sysmon_tick_us);
+    config.stack_size = g_options.stack_size;
+    g_task_main = &task_main;
+    g_task_exiting = &join_exiting;
+    bool ok = scheduler_start(config);
+    if (!ok) warn("running on plain threads: cannot start kernel threads: %s", strerror(errno));
+    verbose("on, %d carriers, tick %ld us", config.carriers, g_options.sysmon_tick_us);
+    state.store(ok ? 2 : 3, std::memory_order_release);
+    return ok;
+  }
+  // A second creator at the same moment: starting takes about a millisecond.
+  while ((s = state.load(std::memory_order_acquire)) == 1) kernel::sched_yield();
+  return s == 2;
+}
+
+bool make_task(const void* caller) {
+  ThreadSelf& self = thread_self();
+  if (self.next_create_is_java) {
+    self.next_create_is_java = false;
+    return true;
+  }
+  // The launcher's own thread, which becomes the Java thread `main`.
+  return in_launcher_library(caller) &&
+         rules_convert(g_options.black, g_options.white, "main", "java.lang.Thread", nullptr);
+}
+
+// By statx: libc's stat has another symbol version from 2.33 on.
+static bool same_file(const char* a, const char* b) {
+  struct statx one, other;
+  if (statx(AT_FDCWD, a, 0, STATX_INO, &one) != 0) return false;
+  if (statx(AT_FDCWD, b, 0, STATX_INO, &other) != 0) return false;
+  return one.stx_ino == other.stx_ino && one.stx_dev_major == other.stx_dev_major &&
+         one.stx_dev_minor == other.stx_dev_minor;
+}
+
+char* const* environment_for_exec(const char* path, char* const envp[]) {
+  if (!g_java_process || scheduler_running() || kernel::getpid() != g_process_id) return envp;
+  if (!same_file(path, "/proc/self/exe")) return envp;
+  char** complete = environment_put_back(envp);
+  return complete != nullptr ? complete : envp;
+}
+
+void report_statistics() {
+  if (!g_statistics || !interposing()) return;
+  g_statistics = false;
+  SchedulerTotals t = scheduler_totals();
+  warn("tasks=%lu switches=%lu handoffs=%lu steals=%lu", t.tasks, t.switches, t.handoffs, t.steals);
+}
+
+// After main, by exit(): the last destructor of the process, since we were loaded first.
+__attribute__((destructor)) static void at_exit() { report_statistics(); }
+
+// Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this copy:
+// agent_reexec.cpp is at work then. The two symbols are the linker's: begin and end of this library.
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
+static bool preloaded() {
+  const char* first = static_cast<const char*>(dlsym(RTLD_DEFAULT, "pthread_create"));
+  return first >= __ehdr_start && first < _end;
+}
+
+__attribute__((constructor)) static void start() {
+  if (getauxval(AT_SECURE) != 0 || !preloaded()) return;
+  real::ensure();
+  g_process_id = kernel::getpid();
+  // Without a JVM in sight this may be a shell script between the wish and the JVM: the environment
+  // is handed on untouched. WISP_ANY=1: a program that loads a JVM later; tests.
+  bool any = is_set("WISP_ANY");
+  bool has_jvm = false;
+  dl_iterate_phdr(find_jvm, &has_jvm);
+  if (!has_jvm && !any) return;
+
+  options_from_process(&g_options);
+  g_verbose = is_set("WISP_VERBOSE");
+  g_statistics = is_set("WISP_STATS");
+  if (!g_options.enabled) return;
+  g_java_process = true;
+  environment_take_out();
+
+  const char* why = why_not();
+  if (why != nullptr) {
+    warn("running on plain threads: %s", why);
+    return;
+  }
+  thread_block_keep_module(&g_interposing);
+  g_make_task = &make_task;
+  g_start_scheduler = &start_scheduler;
+  signals_start();
+  g_after_dlopen = &late_modules_check;
+  g_exec_environment = &environment_for_exec;
+  g_before_exit = &report_statistics;
+  g_interposing.store(true, std::memory_order_release);
+}
+
+}  // namespace wisp

@@ -1,0 +1,52 @@
+// See start_checks.h. The cheapest checks first; each names one missing thing.
+#include "jvm/start_checks.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "coroutine/context.h"
+#include "coroutine/thread_block.h"
+#include "platform/kernel.h"
+#include "sync/barrier.h"
+#include "sync/condition.h"
+#include "sync/semaphore.h"
+
+namespace wisp {
+
+// Private expedited membarrier is in 4.14 (membarrier(2)).
+constexpr int kMajor = 4, kMinor = 14;
+
+static bool kernel_too_old() {
+  utsname name;
+  int major = 0, minor = 0;
+  if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2) return false;
+  return major < kMajor || (major == kMajor && minor < kMinor);
+}
+
+// A user shadow stack follows one flow of returns per kernel thread; our switches would fault.
+// arch_prctl(ARCH_SHSTK_STATUS): Documentation/arch/x86/shstk.rst.
+static bool shadow_stack_on() {
+#if defined(__x86_64__)
+  constexpr long kShstkStatus = 0x5005;
+  unsigned long features = 0;
+  return kernel::call(SYS_arch_prctl, kShstkStatus, reinterpret_cast<long>(&features)) == 0 &&
+         features != 0;
+#else
+  return false;
+#endif
+}
+
+const char* why_not() {
+  if (kernel_too_old()) return "the kernel is older than 4.14";
+  if (!kernel::membarrier_register()) return "the kernel refuses membarrier(2)";
+  if (shadow_stack_on()) return "the process has a shadow stack (CET)";
+  const char* why = nullptr;
+  if (!thread_block_probe(&why)) return why;
+  if (!condition_layout_probe(&why) || !semaphore_layout_probe(&why) ||
+      !barrier_layout_probe(&why))
+    return why;
+  context_setup();
+  return nullptr;
+}
+
+}  // namespace wisp

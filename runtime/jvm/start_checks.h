@@ -1,0 +1,10 @@
+// What Wisp needs of the processor, the kernel and the C library.
+#pragma once
+
+namespace wisp {
+
+// Null when all is there, else the reason in words for a user (static storage). Also prepares what
+// it checks: membarrier is registered, the context switch chosen. Once, from the constructor.
+const char* why_not();
+
+}  // namespace wisp

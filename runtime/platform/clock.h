@@ -1,0 +1,38 @@
+// Time: nanoseconds of CLOCK_MONOTONIC for deadlines, the processor's time stamp for everything the
+// scheduler measures on its hot paths.
+#pragma once
+#include <stdint.h>
+#include <time.h>
+
+namespace wisp {
+
+constexpr uint64_t kForever = 0;  // "no deadline" wherever a deadline in ns is asked for
+
+inline uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#endif
+}
+
+// Learns the tick rate (about 1 ms of waiting on x86); call once at start.
+void clock_calibrate();
+extern uint64_t g_ticks_per_us;         // >= 1
+uint64_t ticks_to_ns(uint64_t ticks);   // differences only
+inline uint64_t us_to_ticks(uint64_t us) { return us * g_ticks_per_us; }
+
+uint64_t monotonic_ns();
+uint64_t realtime_ns();
+inline uint64_t to_ns(const timespec& ts) {
+  return static_cast<uint64_t>(ts.tv_sec) * 1000000000u + static_cast<uint64_t>(ts.tv_nsec);
+}
+// Absolute time on `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC) -> absolute CLOCK_MONOTONIC ns,
+// never 0. Times long past become 1; far-away ones are capped (about 292 years).
+uint64_t monotonic_deadline(clockid_t clock, const timespec& abstime);
+// Now + a relative time, with the same guards.
+uint64_t deadline_after(const timespec& reltime);
+
+}  // namespace wisp

@@ -1,0 +1,42 @@
+// libc's own versions of the functions we interpose, found once by dlsym(RTLD_NEXT, ...).
+// One list; `real::NAME` is the function to call. resolve() is idempotent and may run before any
+// constructor, because an interposed function can be the first thing called in the process.
+#pragma once
+#include <dlfcn.h>
+#include <grp.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "platform/compiler.h"
+
+namespace wisp::real {
+
+void resolve();
+extern bool g_resolved;
+inline void ensure() {
+  if (WISP_UNLIKELY(!g_resolved)) resolve();
+}
+
+#define WISP_REAL(ret, name, args) extern ret(*name) args;
+#define WISP_REAL_VERSIONED(ret, name, args, version) extern ret(*name) args;
+#include "platform/real.def"
+#undef WISP_REAL_VERSIONED
+#undef WISP_REAL
+
+}  // namespace wisp::real

@@ -1,0 +1,103 @@
+// Carrier: a logical processor (run queue, timers, current task). Worker: the kernel thread that at
+// the moment runs a carrier. A worker without a carrier is either a spare (asleep) or lends its
+// kernel thread to a task whose carrier was handed off.
+#pragma once
+#include "platform/spin_lock.h"
+#include "scheduler/run_queue.h"
+#include "scheduler/task.h"
+
+namespace wisp {
+
+struct alignas(128) Carrier {
+  // --- owner's hot line
+  std::atomic<WispTask*> next{nullptr};     // the next slot: woken by the running task, runs first
+  std::atomic<WispTask*> current{nullptr};  // what runs now; null in the idle loop
+  Worker* worker = nullptr;                 // who runs this carrier; null while idle
+  uint64_t now = 0;                         // ticks at the last switch
+  uint64_t slice_end = 0;                   // ticks when the inherited time slice of `next` ends
+  // Counts dispatches; SysMonitor and thieves read it to see whether the carrier moves.
+  std::atomic<uint64_t> switches{0};
+  uint64_t timer_check_at = ~0ull;  // ticks when next_deadline is due; owner's guess, maybe early
+  uint32_t picks = 0;
+  uint32_t index = 0;
+  bool alone = false;                // the only carrier: there are no thieves
+
+  RunQueue<WispTask, 256> queue;
+
+  // --- owner's access to its runnable tasks
+  // acq_rel where thieves exist: whoever gets the task sees what its waker wrote (release), and a
+  // displaced or taken task is wholly ours (acquire). Alone, program order is enough.
+  WispTask* swap_next(WispTask* task) {
+    if (alone) {
+      WispTask* old = next.load(std::memory_order_relaxed);
+      next.store(task, std::memory_order_relaxed);
+      return old;
+    }
+    return next.exchange(task, std::memory_order_acq_rel);
+  }
+  WispTask* pop() { return alone ? queue.pop_alone() : queue.pop(); }
+
+  // --- timers. Lock order: timer_lock before a parking-lot bucket.
+  SpinLock timer_lock;
+  TimerHeap timers;
+  std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
+
+  Carrier* idle_next = nullptr;  // in the idle list, under its lock (idle.h)
+
+  // --- counters, owner writes, observers read (relaxed)
+  std::atomic<uint64_t> parks{0}, unparks{0}, yields{0}, steals{0}, failed_steals{0}, timeouts{0},
+      handoffs{0}, idles{0}, wakeups{0};
+  // SysMonitor's private notes about this carrier.
+  uint64_t seen_switches = 0;
+  uint64_t seen_since = 0;
+};
+
+// Tasks chained by queue_next, while no queue holds them.
+struct TaskList {
+  WispTask* head = nullptr;
+  WispTask* tail = nullptr;
+  uint32_t count = 0;
+
+  void append(WispTask* task) {
+    task->queue_next = nullptr;
+    (tail != nullptr ? tail->queue_next : head) = task;
+    tail = task;
+    ++count;
+  }
+  WispTask* pop() {
+    WispTask* t = head;
+    if (t == nullptr) return nullptr;
+    head = t->queue_next;
+    if (head == nullptr) tail = nullptr;
+    --count;
+    return t;
+  }
+};
+
+struct Worker {
+  Context native;              // the idle loop's context while a task runs
+  uintptr_t native_tp = 0;
+  ThreadSelf* native_self = nullptr;
+  Carrier* carrier = nullptr;  // null: spare, or lending itself to a handed-off task
+  WispTask* current = nullptr;
+  WispTask* dispatch_next = nullptr;  // a task that was still on_cpu elsewhere: run it from here
+#if !WISP_SWITCH_FS
+  Fiber fiber;
+#endif
+  bool searching = false;             // counted in IdleSet::searching
+  uint32_t random = 1;
+  uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
+  int tid = 0;                 // kernel tid
+  uint64_t signal_mask = 0;    // what the kernel thread's mask is now, but for `deferred`
+  std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`, 2 = go to the event pump
+  // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the
+  // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
+  std::atomic<bool> polling{false};
+  Worker* next = nullptr;         // in the spare list
+  Worker* all_next = nullptr;
+  // Signals (bit sig-1) that arrived inside the runtime: the kernel keeps them, blocked on this
+  // kernel thread beyond signal_mask, until a flow leaves the runtime here (signal/task_signals.h).
+  std::atomic<uint64_t> deferred{0};
+};
+
+}  // namespace wisp

@@ -1,0 +1,241 @@
+// Switching: from a task to the next one, to the worker's idle loop, and from there to a task.
+//
+// Invariant: a task's stack and context are touched only by the worker for which on_cpu is 1.
+// Who leaves a task cannot clear its on_cpu itself (it still stands on the stack): the flow it
+// switches to does, as its first act (finish_switch).
+//
+// Two tasks that each leave for the other, on two workers, must not both wait for the other's
+// on_cpu: so a task in this state is never waited for from a task's stack. The worker goes to its
+// own stack first (which frees the task it leaves), and waits there.
+#include "scheduler/internal.h"
+
+namespace wisp {
+
+// How long `next` may run before the ring's turn comes (docs/design.md, "Wake-up policy").
+constexpr uint64_t kSliceUs = 200;
+
+static inline void account(WispTask* task, uint64_t now) {
+  task->cpu_ticks.store(
+      task->cpu_ticks.load(std::memory_order_relaxed) + (now - task->dispatched_at),
+      std::memory_order_relaxed);
+}
+
+// First act of a resumed flow: lets go of the task that was left.
+static inline void finish_switch(void* left) {
+  WispTask* prev = static_cast<WispTask*>(left);
+  if (prev == nullptr) return;
+  bool dead = prev->recycle_on_leave;
+  prev->worker.store(nullptr, std::memory_order_relaxed);
+  // release: the next dispatcher (acquire) sees the saved registers and everything the task wrote.
+  prev->on_cpu.store(0, std::memory_order_release);
+  if (WISP_UNLIKELY(dead)) task_recycle(prev);
+}
+
+// A signal caught between two stacks was left with the worker: the flow that goes on from here
+// delivers it when it leaves the runtime.
+static inline void adopt_deferred(Worker* w) {
+  if (WISP_UNLIKELY(w->deferred.load(std::memory_order_relaxed) != 0))
+    thread_self().pending_signals.fetch_or(kDeferredMark, std::memory_order_relaxed);
+}
+
+static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
+  t->on_cpu.store(1, std::memory_order_relaxed);
+  t->carrier = c;
+  t->dispatched_at = now;
+  if (WISP_UNLIKELY(!t->handoff.is_none())) t->handoff.set(HandOff::None);
+  // release: SysMonitor that sees c->current == t sees the words above.
+  c->current.store(t, std::memory_order_release);
+  bump(c->switches);
+  w->current = t;
+  t->worker.store(w, std::memory_order_relaxed);
+  t->state.store(TaskState::Running, std::memory_order_relaxed);
+  if (WISP_UNLIKELY(t->signal_mask != w->signal_mask)) {
+    w->signal_mask = t->signal_mask;
+    kernel::set_signal_mask(t->signal_mask);
+  }
+}
+
+void push_local(Carrier* c, WispTask* task) {
+  if (WISP_UNLIKELY(!c->queue.push(task))) g_scheduler.global.push(task);
+}
+
+WispTask* pick_next(Carrier* c) {
+  Scheduler& s = g_scheduler;
+  if (WISP_UNLIKELY(c->now >= c->timer_check_at)) fire_timers(c, c, monotonic_ns());
+  if (poll_is_due(c->now)) poll_events(c);
+  // Work from outside gets its turn even when this carrier never runs dry.
+  if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
+    if (WispTask* t = s.global.pop()) return t;
+  }
+  if (c->next.load(std::memory_order_relaxed) != nullptr) {
+    WispTask* t = c->swap_next(nullptr);  // null: a thief was faster (steal_next)
+    if (t != nullptr) {
+      if (WISP_LIKELY(c->now < c->slice_end) || c->queue.empty()) return t;
+      push_local(c, t);  // the slice that `next` inherits is used up: the ring's turn
+    }
+  }
+  if (WispTask* t = c->pop()) {
+    c->slice_end = c->now + us_to_ticks(kSliceUs);
+    return t;
+  }
+  return s.global.empty() ? nullptr : s.global.pop();
+}
+
+// The wait that wakes nobody and costs nothing to those who never wake: how long after a wake does
+// this task go on before it parks? announce() uses it to decide whether a woken task can stay.
+static inline void learn(WispTask* self, uint64_t now) {
+  if (self->woke_at == 0) return;
+  uint64_t d = now - self->woke_at;
+  self->woke_at = 0;
+  uint64_t cap = us_to_ticks(1000);
+  if (d > cap) d = cap;
+  self->wake_to_park += (d >> 2) - (self->wake_to_park >> 2);
+}
+
+void switch_out(WispTask* self) {
+  Worker* w = self->worker.load(std::memory_order_relaxed);
+  Carrier* c = self->carrier;
+  WispTask* next = nullptr;
+  uint64_t now = ticks();
+  if (WISP_LIKELY(c != nullptr)) {
+    c->now = now;
+    learn(self, now);
+    next = pick_next(c);
+    if (next == self) {  // woken before it has left: it never leaves
+      bump(c->switches);
+      self->state.store(TaskState::Running, std::memory_order_relaxed);
+      return;
+    }
+  }
+  account(self, now);
+  void* left;
+  // acquire: see finish_switch.
+  if (next != nullptr && WISP_LIKELY(next->on_cpu.load(std::memory_order_acquire) == 0)) {
+    prepare(w, c, next, now);
+#if WISP_SWITCH_FS
+    left = switch_context(&self->context, &next->context, next->tp, self);
+#else
+    set_thread_self(next->self);
+    fiber_leave(&self->fiber, &next->fiber, false);
+    left = switch_context(&self->context, &next->context, next->tp, self);
+    fiber_enter(&self->fiber);
+#endif
+  } else {
+    w->dispatch_next = next;
+    w->current = nullptr;
+    if (c != nullptr) c->current.store(nullptr, std::memory_order_release);
+#if WISP_SWITCH_FS
+    left = switch_context(&self->context, &w->native, w->native_tp, self);
+#else
+    set_thread_self(w->native_self);
+    fiber_leave(&self->fiber, &w->fiber, false);
+    left = switch_context(&self->context, &w->native, w->native_tp, self);
+    fiber_enter(&self->fiber);
+#endif
+  }
+  finish_switch(left);
+  adopt_deferred(self->worker.load(std::memory_order_relaxed));
+}
+
+void run_task(Worker* w, Carrier* c, WispTask* task) {
+  // On the worker's own stack it holds no task: waiting here cannot close a circle.
+  for (uint32_t spins = 0; task->on_cpu.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spins % 256 == 255)
+      kernel::sched_yield();
+    else
+      cpu_pause();
+  }
+  c->now = ticks();
+  prepare(w, c, task, c->now);
+#if WISP_SWITCH_FS
+  void* left = switch_context(&w->native, &task->context, task->tp, nullptr);
+#else
+  set_thread_self(task->self);
+  fiber_leave(&w->fiber, &task->fiber, false);
+  void* left = switch_context(&w->native, &task->context, task->tp, nullptr);
+  fiber_enter(&w->fiber);
+#endif
+  finish_switch(left);
+  adopt_deferred(w);
+}
+
+// ---- what the layers above call -------------------------------------------------------------
+
+void park_current(WispTask* self) {
+  self->state.store(TaskState::Parked, std::memory_order_relaxed);
+  if (self->carrier != nullptr) bump(self->carrier->parks);
+  switch_out(self);
+}
+
+void park_current_until(WispTask* self, uint64_t deadline_ns) {
+  timer_arm(self, deadline_ns);
+  park_current(self);
+  timer_disarm(self);
+}
+
+void yield_current(WispTask* self) {
+  Carrier* c = self->carrier;
+  if (WISP_UNLIKELY(c == nullptr)) {
+    // Handed off: as a plain thread it yields to the kernel, unless others wait for a carrier.
+    if (g_scheduler.idle.take_carrier(self->worker.load(std::memory_order_relaxed)) != nullptr) {
+      c = self->worker.load(std::memory_order_relaxed)->carrier;
+      self->carrier = c;
+      self->handoff.set(HandOff::None);
+      c->current.store(self, std::memory_order_release);
+    } else if (g_scheduler.global.empty()) {
+      kernel::sched_yield();
+      return;
+    } else {
+      self->state.store(TaskState::Ready, std::memory_order_relaxed);
+      g_scheduler.global.push(self);
+      switch_out(self);
+      return;
+    }
+  }
+  bump(c->yields);
+  if (c->queue.empty() && c->next.load(std::memory_order_relaxed) == nullptr &&
+      g_scheduler.global.empty()) {
+    // An empty house: the yield is the kernel's, GC and compiler threads want the core, too. But
+    // first what a timer or a descriptor has for us.
+    c->now = ticks();
+    if (c->now < c->timer_check_at && !poll_is_due(c->now)) {
+      kernel::sched_yield();
+      return;
+    }
+  }
+  self->state.store(TaskState::Ready, std::memory_order_relaxed);
+  push_local(c, self);
+  switch_out(self);
+}
+
+// Runs on the new task's stack.
+static void task_entry(void* left, void* user) {
+  WispTask* self = static_cast<WispTask*>(user);
+#if !WISP_SWITCH_FS
+  fiber_enter(&self->fiber);
+#endif
+  finish_switch(left);
+  adopt_deferred(self->worker.load(std::memory_order_relaxed));
+  ThreadSelf& me = thread_self();
+  compiler_barrier();
+  me.depth.store(0, std::memory_order_relaxed);
+  compiler_barrier();
+  if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
+  g_task_main(self);
+  fatal("a task's main returned");
+}
+
+void task_arm_context(WispTask* task) {
+  context_init(&task->context, stack_start(task->stack), &task_entry, task);
+}
+
+void exit_current(WispTask* self, void* result) {
+  RuntimeEntry entry;
+  self->result = result;
+  self->state.store(TaskState::Dead, std::memory_order_relaxed);
+  self->recycle_on_leave = g_task_exiting(self);
+  switch_out(self);
+  fatal("a dead task ran");
+}
+
+}  // namespace wisp

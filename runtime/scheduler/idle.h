@@ -1,0 +1,195 @@
+// Who sleeps and who is woken: the idle carriers, the spare workers and the one searcher.
+//
+// The protocol (checked exhaustively in tests/model over this very template):
+//   going idle:  publish carrier + worker under the lock  ->  searching -= 1  ->  full fence  ->
+//                look at every queue again  ->  sleep
+//   waking:      push the task  ->  full fence  ->  idle > 0 and searching == 0 ?  ->
+//                searching 0 -> 1 by CAS  ->  take a carrier and a worker under the lock, wake it
+// Either the waker sees the idle carrier, or the sleeper sees the task. A woken worker is counted
+// as searching from the moment it is chosen; when it finds work and was the last searcher it wakes
+// the next one, so a burst spreads without a storm and never by more than one searcher at a time.
+//
+// Lock order: IdleSet's lock is a leaf; nothing is locked under it.
+#pragma once
+#include <atomic>
+
+#include "platform/compiler.h"
+
+namespace wisp {
+
+template <typename CarrierT, typename WorkerT, typename Lock,
+          template <typename> class Atomic = std::atomic>
+class IdleSet {
+ public:
+  uint32_t idle() const { return idle_.load(std::memory_order_relaxed); }
+  uint32_t searching() const { return searching_.load(std::memory_order_relaxed); }
+  uint32_t spares() const { return spares_.load(std::memory_order_relaxed); }
+
+  // True if the caller may search; then it must end the search with stop_searching.
+  // At most half of the busy carriers' number search, so that an almost idle machine stays so.
+  bool try_search(uint32_t busy) {
+    if (2 * searching() >= busy + 1) return false;
+    searching_.fetch_add(1, std::memory_order_seq_cst);
+    return true;
+  }
+  // Returns true if the caller was the last searcher: it found work, so it wakes the next one.
+  bool stop_searching() { return searching_.fetch_sub(1, std::memory_order_seq_cst) == 1; }
+
+  // Gives the carrier and its worker to the idle lists. The worker must then look at the queues
+  // again (after a full fence: the lock's release is not one) before it sleeps.
+  void publish_idle(CarrierT* carrier, WorkerT* worker) {
+    lock_.lock();
+    push_carrier(carrier);
+    push_spare(worker);
+    lock_.unlock();
+  }
+  void publish_carrier(CarrierT* carrier) {
+    lock_.lock();
+    push_carrier(carrier);
+    lock_.unlock();
+  }
+  void publish_spare(WorkerT* worker) {
+    lock_.lock();
+    push_spare(worker);
+    lock_.unlock();
+  }
+  // The published worker waits in the event pump instead of on its futex; one at a time. It is
+  // chosen for other work only when no other spare is left, so that somebody stays with the pump.
+  bool become_poller(WorkerT* worker) {
+    lock_.lock();
+    bool ok = poller_.load(std::memory_order_relaxed) == nullptr && remove_spare(worker);
+    if (ok) poller_.store(worker, std::memory_order_relaxed);
+    lock_.unlock();
+    return ok;
+  }
+  // The poller goes back among the spares; false if it was chosen meanwhile.
+  bool stop_polling(WorkerT* worker) {
+    lock_.lock();
+    bool ok = poller_.load(std::memory_order_relaxed) == worker;
+    if (ok) {
+      poller_.store(nullptr, std::memory_order_relaxed);
+      push_spare(worker);
+    }
+    lock_.unlock();
+    return ok;
+  }
+  bool polling() const { return poller_.load(std::memory_order_relaxed) != nullptr; }
+  // A spare for an errand of its own, without a carrier; null if there is none.
+  WorkerT* take_any_spare() {
+    lock_.lock();
+    WorkerT* worker = workers_ != nullptr ? pop_spare() : nullptr;
+    lock_.unlock();
+    return worker;
+  }
+  // The published worker changes its mind: true and bound to an idle carrier, if it is still in the
+  // list and a carrier is idle; otherwise somebody has woken it, or all carriers are busy.
+  bool take_back(WorkerT* worker) {
+    lock_.lock();
+    CarrierT* carrier = nullptr;
+    if (carriers_ != nullptr && (remove_poller(worker) || remove_spare(worker))) {
+      carrier = pop_carrier();
+      bind(carrier, worker);
+    }
+    lock_.unlock();
+    return carrier != nullptr;
+  }
+  // An idle carrier for a worker that is awake, or null.
+  CarrierT* take_carrier(WorkerT* worker) {
+    if (idle() == 0) return nullptr;
+    lock_.lock();
+    CarrierT* carrier = pop_carrier();
+    if (carrier != nullptr) bind(carrier, worker);
+    lock_.unlock();
+    return carrier;
+  }
+  // Chooses an idle carrier and a spare worker, bound to each other; null if either is lacking
+  // (`*no_spare` then says that only the worker is). The caller wakes the worker.
+  WorkerT* take_pair(bool* no_spare) {
+    lock_.lock();
+    WorkerT* worker = nullptr;
+    if (carriers_ != nullptr) {
+      worker = pop_any();
+      if (worker != nullptr) bind(pop_carrier(), worker);
+    }
+    *no_spare = carriers_ != nullptr && worker == nullptr;
+    lock_.unlock();
+    return worker;
+  }
+  // A spare worker for a carrier that changes hands, or null.
+  WorkerT* take_spare(CarrierT* carrier) {
+    lock_.lock();
+    WorkerT* worker = pop_any();
+    if (worker != nullptr) bind(carrier, worker);
+    lock_.unlock();
+    return worker;
+  }
+  // The waker's question, after its push and a full fence.
+  bool should_wake() const { return idle() != 0 && searching() == 0; }
+  // Claims the right to wake one searcher; the woken worker inherits the count.
+  bool claim_searcher() {
+    uint32_t none = 0;
+    return searching_.compare_exchange_strong(none, 1, std::memory_order_seq_cst,
+                                              std::memory_order_relaxed);
+  }
+
+ private:
+  static void bind(CarrierT* c, WorkerT* w) {
+    c->worker = w;
+    w->carrier = c;
+  }
+  void push_carrier(CarrierT* c) {
+    c->worker = nullptr;
+    c->idle_next = carriers_;
+    carriers_ = c;
+    idle_.store(idle() + 1, std::memory_order_relaxed);
+  }
+  CarrierT* pop_carrier() {
+    CarrierT* c = carriers_;
+    if (c == nullptr) return nullptr;
+    carriers_ = c->idle_next;
+    idle_.store(idle() - 1, std::memory_order_relaxed);
+    return c;
+  }
+  void push_spare(WorkerT* w) {
+    w->carrier = nullptr;
+    w->next = workers_;
+    workers_ = w;
+    spares_.store(spares() + 1, std::memory_order_relaxed);
+  }
+  WorkerT* pop_spare() {
+    WorkerT* w = workers_;
+    workers_ = w->next;
+    spares_.store(spares() - 1, std::memory_order_relaxed);
+    return w;
+  }
+  WorkerT* pop_any() {
+    if (workers_ != nullptr) return pop_spare();
+    WorkerT* w = poller_.load(std::memory_order_relaxed);
+    poller_.store(nullptr, std::memory_order_relaxed);
+    return w;
+  }
+  bool remove_poller(WorkerT* w) {
+    if (poller_.load(std::memory_order_relaxed) != w) return false;
+    poller_.store(nullptr, std::memory_order_relaxed);
+    return true;
+  }
+  bool remove_spare(WorkerT* w) {
+    for (WorkerT** p = &workers_; *p != nullptr; p = &(*p)->next)
+      if (*p == w) {
+        *p = w->next;
+        spares_.store(spares() - 1, std::memory_order_relaxed);
+        return true;
+      }
+    return false;
+  }
+
+  Lock lock_;
+  CarrierT* carriers_ = nullptr;
+  WorkerT* workers_ = nullptr;
+  alignas(kCacheLine) Atomic<uint32_t> idle_{0};  // written under the lock, read without
+  Atomic<uint32_t> spares_{0};            // without the poller
+  Atomic<WorkerT*> poller_{nullptr};
+  alignas(kCacheLine) Atomic<uint32_t> searching_{0};
+};
+
+}  // namespace wisp

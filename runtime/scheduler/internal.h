@@ -1,0 +1,115 @@
+// What the scheduler's own files share; no other folder includes it.
+#pragma once
+#include "coroutine/sanitizer_fiber.h"
+#include "platform/log.h"
+#include "scheduler/carrier.h"
+#include "scheduler/idle.h"
+#include "scheduler/poller.h"
+#include "scheduler/scheduler.h"
+
+namespace wisp {
+
+// Runnable tasks without a carrier: woken by kernel threads, by handed-off tasks, by SysMonitor,
+// and what overflows a ring. Its lock is a leaf.
+class GlobalQueue {
+ public:
+  void push(WispTask* task);
+  WispTask* pop();
+  // A look without the lock; a waker's full fence or the next tick covers what it misses.
+  bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
+  uint32_t size() const { return size_.load(std::memory_order_relaxed); }
+
+ private:
+  SpinLock lock_;
+  WispTask* head_ = nullptr;
+  WispTask* tail_ = nullptr;
+  std::atomic<uint32_t> size_{0};
+};
+
+struct Scheduler {
+  SchedulerConfig config;
+  std::atomic<bool> running{false};
+  Carrier* carriers = nullptr;
+  uint32_t carrier_count = 0;
+  GlobalQueue global;
+  IdleSet<Carrier, Worker, SpinLock> idle;
+  std::atomic<Worker*> all_workers{nullptr};
+  std::atomic<uint32_t> worker_count{0};
+  std::atomic<uint64_t> tasks_created{0}, handoffs{0}, preemptions{0};
+  int pid = 0;
+};
+extern Scheduler g_scheduler;
+
+// --- dispatch.cpp: switching between tasks
+// Leaves `self` (already where its waker finds it) for the next task, or for the worker's loop.
+void switch_out(WispTask* self);
+// From the worker's own stack: runs `task` until the worker is left without one.
+void run_task(Worker* worker, Carrier* carrier, WispTask* task);
+// The next task of this carrier without searching elsewhere, or null. Owner only.
+WispTask* pick_next(Carrier* carrier);
+void push_local(Carrier* carrier, WispTask* task);  // tail of the ring, else global
+
+// --- worker.cpp: the idle loop
+bool worker_start(Carrier* carrier);  // a new kernel thread; carrier may be null (a spare)
+// Wakes one sleeping carrier to look for work, if one sleeps and none searches already.
+void wake_searcher();
+// After a push that some sleeping carrier should see: full fence, then wake_searcher.
+void announce_work();
+void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
+bool any_work_visible(const Carrier* except);
+
+// --- timers.cpp
+void timer_arm(WispTask* self, uint64_t deadline_ns);
+void timer_disarm(WispTask* self);
+// Fires what is due in `heap`'s timers; woken tasks go to `into`'s ring (null: the global queue).
+uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns);
+uint64_t earliest_deadline();  // over all carriers; ~0 = none
+
+// --- polling.cpp: the event pump's place in the scheduler
+extern std::atomic<uint64_t> g_poll_at;  // ticks when a busy carrier looks at the pump next
+enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };  // Worker::wake
+void wake_worker(Worker* worker, WakeWord what);
+// Looks at the pump without waiting; what it wakes goes to `into`'s ring (null: global queue).
+// Returns how many tasks became runnable. At most one thread at a time gets to look.
+uint32_t poll_events(Carrier* into);
+// The published worker waits for events until deadline_ns or until it is woken. NotThere: it did
+// not wait, because another worker is in the pump already, or there is none. Bound: it has taken a
+// carrier for what it woke.
+enum class EventWait { NotThere, Waited, Bound };
+EventWait wait_for_events(Worker* worker, uint64_t deadline_ns);
+inline bool poll_is_due(uint64_t now) {
+  return WISP_UNLIKELY(now >= g_poll_at.load(std::memory_order_relaxed));
+}
+
+// --- sysmon.cpp
+bool sysmon_start();
+// Hot: something waits that only SysMonitor would notice. Wakes it if it sleeps long.
+void sysmon_notice_slow();
+extern std::atomic<uint32_t> g_sysmon_lazy;  // 1: SysMonitor sleeps longer than a tick
+inline void sysmon_notice() {
+  if (WISP_UNLIKELY(g_sysmon_lazy.load(std::memory_order_relaxed) != 0)) sysmon_notice_slow();
+}
+// A deadline that no worker watches: SysMonitor must be up by then.
+void sysmon_watch_deadline(uint64_t deadline_ns);
+
+// --- task_pool.cpp
+void task_arm_context(WispTask* task);  // dispatch.cpp: the next switch to it starts it afresh
+
+// --- kernel threads of the runtime itself
+bool start_kernel_thread(void* (*run)(void*), void* argument);
+
+inline Carrier* my_carrier() {
+  ThreadSelf& s = thread_self();
+  if (s.task != nullptr) return s.task->carrier;
+  return s.worker != nullptr ? s.worker->carrier : nullptr;
+}
+
+// Set up by task_create: a task nobody knows yet is taken for one that goes on after a wake.
+inline uint64_t initial_wake_to_park() { return us_to_ticks(100); }
+
+inline void bump(std::atomic<uint64_t>& counter) {
+  // One writer at a time (the carrier's owner): a plain add, readable by observers.
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+}  // namespace wisp

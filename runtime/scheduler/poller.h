@@ -1,0 +1,29 @@
+// How the io layer's event pump hangs in the scheduler. The scheduler knows nothing of descriptors:
+// it calls `poll` where a worker would otherwise sleep, and now and then on busy carriers.
+//
+// At most one thread is inside a waiting poll (it is the timekeeper as well); polls with
+// deadline_ns == kDontWait may run beside it. Tasks that the pump unparks while it polls are
+// collected and go to the polling worker's own carrier, so a burst of events costs no wake-ups.
+#pragma once
+#include <atomic>
+#include <stdint.h>
+
+namespace wisp {
+
+constexpr uint64_t kDontWait = ~0ull;
+
+struct Poller {
+  // Waits for events until deadline_ns (CLOCK_MONOTONIC; kForever = 0 = no deadline; kDontWait = look
+  // only) and unparks whoever waits for them (ParkingLot::unpark). Returns the number of events.
+  // Called inside the runtime (depth > 0) on kernel stacks and, with kDontWait, on task stacks.
+  int (*poll)(uint64_t deadline_ns);
+  // Makes the thread inside a waiting poll return soon (eventfd write). Any thread.
+  void (*interrupt)();
+};
+
+// Set once, when the first descriptor is registered; null before: no polling at all.
+extern std::atomic<const Poller*> g_poller;
+// The io layer calls this after the first registration, so that a sleeping worker starts polling.
+void poller_start(const Poller* poller);
+
+}  // namespace wisp

@@ -1,0 +1,117 @@
+// The event pump's place in the scheduler: who looks at it, who waits in it, where what it wakes
+// goes. Three kinds of visit:
+//   - an idle worker waits in it (at most one; it is the last to be chosen for other work);
+//   - a busy carrier looks every now and then between two tasks, and before it goes idle;
+//   - SysMonitor looks when no carrier came round for a tick.
+#include "scheduler/internal.h"
+
+namespace wisp {
+
+std::atomic<const Poller*> g_poller{nullptr};
+std::atomic<uint64_t> g_poll_at{~0ull};
+
+// Between two looks of busy carriers, all together. A look costs about half a microsecond.
+constexpr uint64_t kBusyPollUs = 50;
+
+// One looker at a time: epoll_wait hands an edge to one caller only, and two lookers would only
+// share the events between carriers. Exchange: acquire on success, release by the store below.
+static std::atomic<uint32_t> g_looking{0};
+
+void poller_start(const Poller* poller) {
+  g_poller.store(poller, std::memory_order_release);
+  g_poll_at.store(0, std::memory_order_relaxed);
+  // Workers that sleep on their futex do not know of it yet: SysMonitor sends one.
+  sysmon_notice_slow();
+}
+
+void wake_worker(Worker* w, WakeWord what) {
+  // seq_cst: see Worker::polling. Release: the worker sees the carrier it was bound to.
+  w->wake.store(what, std::memory_order_seq_cst);
+  if (w->polling.load(std::memory_order_seq_cst))
+    g_poller.load(std::memory_order_relaxed)->interrupt();
+  else
+    kernel::futex_wake(&w->wake, 1);
+}
+
+static void hand_out(TaskList* woken, Carrier* into) {
+  while (WispTask* t = woken->pop()) {
+    if (into != nullptr)
+      push_local(into, t);
+    else
+      g_scheduler.global.push(t);
+  }
+}
+
+uint32_t poll_events(Carrier* into) {
+  const Poller* poller = g_poller.load(std::memory_order_acquire);
+  if (poller == nullptr || g_scheduler.idle.polling()) {
+    if (poller != nullptr)
+      g_poll_at.store(ticks() + us_to_ticks(kBusyPollUs), std::memory_order_relaxed);
+    return 0;
+  }
+  if (g_looking.exchange(1, std::memory_order_acquire) != 0) return 0;
+  TaskList woken;
+  ThreadSelf& me = thread_self();
+  me.collect = &woken;
+  poller->poll(kDontWait);
+  me.collect = nullptr;
+  g_poll_at.store(ticks() + us_to_ticks(kBusyPollUs), std::memory_order_relaxed);
+  g_looking.store(0, std::memory_order_release);
+  uint32_t n = woken.count;
+  hand_out(&woken, into);
+  if (n > 1 || (n == 1 && into == nullptr)) announce_work();
+  return n;
+}
+
+// A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as soon
+// as that one is chosen for a carrier, but until it has really left nobody else may go in: the
+// other would take away the interruption that was meant for it, and the carrier would wait with it.
+// Exchange: acquire, against the release of the one who leaves.
+static std::atomic<bool> g_occupied{false};
+
+EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
+  const Poller* poller = g_poller.load(std::memory_order_acquire);
+  if (poller == nullptr || w->wake.load(std::memory_order_relaxed) != 0) return EventWait::NotThere;
+  if (g_occupied.exchange(true, std::memory_order_acquire)) return EventWait::NotThere;
+  if (!g_scheduler.idle.become_poller(w)) {
+    g_occupied.store(false, std::memory_order_release);
+    return EventWait::NotThere;
+  }
+  w->polling.store(true, std::memory_order_seq_cst);
+  TaskList woken;
+  if (w->wake.load(std::memory_order_seq_cst) == 0) {
+    ThreadSelf& me = thread_self();
+    if (me.pending_signals.load(std::memory_order_relaxed) != 0) {
+      me.depth.store(0, std::memory_order_relaxed);
+      runtime_leave_slow(me);
+      me.depth.store(1, std::memory_order_relaxed);
+    }
+    me.collect = &woken;
+    poller->poll(deadline_ns);
+    me.collect = nullptr;
+  }
+  w->polling.store(false, std::memory_order_seq_cst);
+  g_occupied.store(false, std::memory_order_release);
+  if (woken.count == 0) {
+    // False: it was chosen for a carrier (`wake` says so or is about to), and the pump is empty.
+    if (!g_scheduler.idle.stop_polling(w)) sysmon_notice();
+    return EventWait::Waited;
+  }
+  // An idle carrier for what we woke, unless we were given one meanwhile.
+  if (g_scheduler.idle.take_back(w)) {
+    w->carrier->now = ticks();
+    g_poll_at.store(w->carrier->now + us_to_ticks(kBusyPollUs), std::memory_order_relaxed);
+    uint32_t n = woken.count;
+    hand_out(&woken, w->carrier);
+    // Nobody is in the pump now; SysMonitor sends somebody if this carrier does not come back.
+    sysmon_notice();
+    if (n > 1) announce_work();
+    return EventWait::Bound;
+  }
+  g_scheduler.idle.stop_polling(w);
+  hand_out(&woken, nullptr);
+  announce_work();
+  return EventWait::Waited;
+}
+
+}  // namespace wisp

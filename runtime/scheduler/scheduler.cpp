@@ -1,0 +1,202 @@
+// Waking tasks, entering and leaving the runtime, start. The wake-up policy is in announce_wake;
+// docs/design.md tells which others were tried.
+#include "scheduler/scheduler.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <new>
+
+#include "platform/real.h"
+#include "scheduler/internal.h"
+
+namespace wisp {
+
+Scheduler g_scheduler;
+void (*g_deliver_signals)(ThreadSelf&) = nullptr;
+
+void GlobalQueue::push(WispTask* task) {
+  task->queue_next = nullptr;
+  SpinGuard guard(lock_);
+  (tail_ != nullptr ? tail_->queue_next : head_) = task;
+  tail_ = task;
+  size_.store(size() + 1, std::memory_order_relaxed);
+}
+
+WispTask* GlobalQueue::pop() {
+  SpinGuard guard(lock_);
+  WispTask* t = head_;
+  if (t == nullptr) return nullptr;
+  head_ = t->queue_next;
+  if (head_ == nullptr) tail_ = nullptr;
+  size_.store(size() - 1, std::memory_order_relaxed);
+  return t;
+}
+
+// A woken task is in the waker's next slot and somewhere a carrier sleeps. Waking it costs
+// microseconds of kernel time and drags the pair over two cores, which is wrong when the waker is
+// about to park; not waking it is wrong when the waker goes on computing. The waker's own history
+// decides; SysMonitor corrects a wrong guess within a tick.
+static inline void announce_wake(Carrier* c, WispTask* waker, bool displaced) {
+  Scheduler& s = g_scheduler;
+  if (WISP_LIKELY(s.idle.idle() == 0)) {
+    sysmon_notice();
+    return;
+  }
+  constexpr uint64_t kWorthMovingUs = 5;  // about what a futex wake-up costs both sides
+  if (displaced || waker == nullptr || waker->wake_to_park > us_to_ticks(kWorthMovingUs)) {
+    announce_work();
+    if (waker == nullptr || waker->woke_at != 0) return;
+  } else {
+    sysmon_notice();
+    if (waker->woke_at != 0) return;
+  }
+  waker->woke_at = ticks();
+  (void)c;
+}
+
+void ready(WispTask* task) {
+  task->state.store(TaskState::Ready, std::memory_order_relaxed);
+  ThreadSelf& me = thread_self();
+  if (WISP_UNLIKELY(me.collect != nullptr)) {
+    me.collect->append(task);
+    return;
+  }
+  Carrier* c = my_carrier();
+  if (c == nullptr) {
+    g_scheduler.global.push(task);
+    announce_work();
+    return;
+  }
+  bump(c->unparks);
+  WispTask* displaced = c->swap_next(task);
+  if (displaced != nullptr) push_local(c, displaced);
+  announce_wake(c, me.task, displaced != nullptr);
+}
+
+WispTask* runtime_enter_slow(WispTask* task) {
+  if (task->handoff.move(HandOff::Requested, HandOff::None)) return task;  // we keep the carrier
+  if (task->handoff.load() == HandOff::Taken) {
+    // From here to its next park it is a plain thread: what it wakes goes through the global queue.
+    task->carrier = nullptr;
+    task->worker.load(std::memory_order_relaxed)->carrier = nullptr;
+  }
+  return task;
+}
+
+void runtime_leave_slow(ThreadSelf& self) {
+  if (g_deliver_signals != nullptr) g_deliver_signals(self);
+}
+
+BlockingRegion::BlockingRegion() : task_(current_task()) {
+  if (task_ == nullptr) return;
+  ThreadSelf& me = thread_self();
+  me.depth.fetch_add(1, std::memory_order_relaxed);
+  compiler_barrier();
+  if (!task_->handoff.is_none()) runtime_enter_slow(task_);
+  if (Carrier* c = task_->carrier) {
+    Worker* w = task_->worker.load(std::memory_order_relaxed);
+    task_->carrier = nullptr;
+    w->carrier = nullptr;
+    task_->handoff.set(HandOff::Taken);
+    bump(c->handoffs);
+    task_->times_handed_off.fetch_add(1, std::memory_order_relaxed);
+    c->current.store(nullptr, std::memory_order_release);
+    give_away(c);
+  }
+  compiler_barrier();
+  me.depth.fetch_sub(1, std::memory_order_relaxed);
+}
+
+BlockingRegion::~BlockingRegion() {
+  if (task_ == nullptr) return;
+  RuntimeEntry entry;
+  Worker* w = task_->worker.load(std::memory_order_relaxed);
+  // With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as a
+  // plain thread until it next parks.
+  if (task_->carrier == nullptr && g_scheduler.idle.take_carrier(w) != nullptr) {
+    Carrier* c = w->carrier;
+    task_->carrier = c;
+    task_->handoff.set(HandOff::None);
+    bump(c->switches);
+    c->current.store(task_, std::memory_order_release);
+  }
+}
+
+uint64_t task_cpu_ns(const WispTask* task) {
+  uint64_t t = task->cpu_ticks.load(std::memory_order_relaxed);
+  if (task->worker.load(std::memory_order_relaxed) != nullptr) {
+    uint64_t since = ticks() - task->dispatched_at;
+    if (since < (1ull << 60)) t += since;  // a race with a dispatch may make it negative
+  }
+  return ticks_to_ns(t);
+}
+
+SchedulerTotals scheduler_totals() {
+  SchedulerTotals t{g_scheduler.tasks_created.load(), 0, g_scheduler.handoffs.load(), 0};
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
+    Carrier& c = g_scheduler.carriers[i];
+    t.switches += c.switches.load(std::memory_order_relaxed);
+    t.steals += c.steals.load(std::memory_order_relaxed);
+    t.handoffs += c.handoffs.load(std::memory_order_relaxed);
+  }
+  return t;
+}
+
+bool scheduler_running() { return g_scheduler.running.load(std::memory_order_acquire); }
+int scheduler_carriers() { return static_cast<int>(g_scheduler.carrier_count); }
+
+bool start_kernel_thread(void* (*run)(void*), void* argument) {
+  real::ensure();
+  pthread_attr_t attr;
+  real::pthread_attr_init(&attr);
+  // Signal handlers of the program (HotSpot prints whole crash reports) run on this stack.
+  real::pthread_attr_setstacksize(&attr, 512 * 1024);
+  // Born with every signal blocked; a worker takes over the mask of the tasks it runs.
+  uint64_t old;
+  kernel::set_signal_mask(~0ull, &old);
+  pthread_t thread;
+  int r = real::pthread_create(&thread, &attr, run, argument);
+  kernel::set_signal_mask(old);
+  real::pthread_attr_destroy(&attr);
+  if (r != 0) {
+    errno = r;
+    return false;
+  }
+  real::pthread_detach(thread);
+  return true;
+}
+
+bool scheduler_start(const SchedulerConfig& config) {
+  Scheduler& s = g_scheduler;
+  if (s.running.load()) return true;
+  s.config = config;
+  s.pid = kernel::getpid();
+  if (s.config.carriers < 1) s.config.carriers = 1;
+  if (s.config.stack_size == 0) s.config.stack_size = 1u << 20;
+  clock_calibrate();
+  uint32_t n = static_cast<uint32_t>(s.config.carriers);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignof(Carrier), sizeof(Carrier) * n) != 0) {
+    errno = ENOMEM;
+    return false;
+  }
+  memset(memory, 0, sizeof(Carrier) * n);
+  s.carriers = static_cast<Carrier*>(memory);
+  for (uint32_t i = 0; i < n; ++i) {
+    new (&s.carriers[i]) Carrier();
+    s.carriers[i].index = i;
+    s.carriers[i].alone = n == 1;
+  }
+  s.carrier_count = n;
+  // All carriers start idle; workers are made for them, and one spare for the first hand-off.
+  for (uint32_t i = n; i-- > 0;) s.idle.publish_carrier(&s.carriers[i]);
+  for (uint32_t i = 0; i < n + 1; ++i)
+    if (!worker_start(nullptr)) return false;
+  if (!sysmon_start()) return false;
+  s.running.store(true, std::memory_order_release);
+  return true;
+}
+
+}  // namespace wisp

@@ -1,0 +1,112 @@
+// The scheduler's face to the layers above it (sync, io, interpose, jvm). All of it may be called
+// from tasks and from kernel threads unless said otherwise.
+#pragma once
+#include <pthread.h>
+
+#include "platform/clock.h"
+#include "platform/thread_self.h"
+#include "scheduler/task.h"
+
+namespace wisp {
+
+struct SchedulerConfig {
+  int carriers = 1;              // 1 .. 1024
+  uint64_t sysmon_tick_us = 1000;  // 100 .. 1,000,000
+  size_t stack_size = 0;         // for tasks created without one; 0 = 1 MiB
+  uint32_t chaos_seed = 0;       // != 0: random yields, steals and hand-offs (soak tests)
+};
+
+// Starts carriers, workers and SysMonitor. Once; false with errno if a kernel thread is refused.
+bool scheduler_start(const SchedulerConfig&);
+bool scheduler_running();
+int scheduler_carriers();
+
+// Makes a task (not yet ready). 0 or an errno value (EAGAIN: no memory for stack or TLS block).
+// The result's block.tp is its pthread_t. stack_size in bytes, 0 = default; guard in bytes.
+int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t stack_size,
+                size_t guard_size, bool detached);
+// Queues a task that is not queued and not running (or that has announced its wait: see waiter.h).
+void ready(WispTask* task);
+
+// --- the calling task; each needs an enclosing RuntimeEntry
+// Leaves the stack. The task's waiter must be queued already, so that its waker finds it.
+void park_current(WispTask* self);
+// Parks until deadline_ns or until ready(); the timer that fires cancels `self->waiter` in the
+// parking lot with reason TimedOut.
+void park_current_until(WispTask* self, uint64_t deadline_ns);
+// Lets others of this carrier run; with nobody else it is a sched_yield(2).
+void yield_current(WispTask* self);
+// What a new task runs, on its own stack with depth 0; ends in exit_current. Set before the first
+// task_create (interpose/threads.cpp).
+extern void (*g_task_main)(WispTask*);
+// Called by exit_current when nothing of the program runs on the task any more: wakes joiners.
+// True if nobody will ever join it (detached): it is recycled after its last switch; otherwise the
+// joiner calls task_recycle. Set with g_task_main.
+extern bool (*g_task_exiting)(WispTask*);
+// Delivers what is pending for the calling thread, depth == 0 (signal layer).
+extern void (*g_deliver_signals)(ThreadSelf&);
+// Gives a dead task's struct, stack and block back to the pool; it may still be on its last switch.
+void task_recycle(WispTask* task);
+// Ends the calling task; never returns. `result` is for its joiner.
+[[noreturn]] void exit_current(WispTask* self, void* result);
+
+// --- entering and leaving the runtime. Interposed functions that take runtime locks, park or wake
+// do so inside one of these. Nests. Costs two stores and two loads.
+WispTask* runtime_enter_slow(WispTask* task);
+void runtime_leave_slow(ThreadSelf& self);
+
+class RuntimeEntry {
+ public:
+  RuntimeEntry() : self_(thread_self()) {
+    self_.depth.store(self_.depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    compiler_barrier();  // pairs with SysMonitor's membarrier, see handoff.h
+    WispTask* t = self_.task;
+    if (t != nullptr && WISP_UNLIKELY(!t->handoff.is_none())) runtime_enter_slow(t);
+  }
+  ~RuntimeEntry() {
+    // Not self_ by value: thread_self() may differ after a switch in sanitizer builds.
+    ThreadSelf& s = WISP_SWITCH_FS ? self_ : thread_self();
+    compiler_barrier();
+    uint32_t d = s.depth.load(std::memory_order_relaxed) - 1;
+    s.depth.store(d, std::memory_order_relaxed);
+    compiler_barrier();  // a signal from here on is handled at once; one before is pending
+    if (WISP_UNLIKELY(d == 0 && s.pending_signals.load(std::memory_order_relaxed) != 0))
+      runtime_leave_slow(s);
+  }
+  WispTask* task() const { return self_.task; }
+  RuntimeEntry(const RuntimeEntry&) = delete;
+  RuntimeEntry& operator=(const RuntimeEntry&) = delete;
+
+ private:
+  ThreadSelf& self_;
+};
+
+inline WispTask* current_task() { return thread_self().task; }
+
+// Around a call known to block in the kernel (waitpid, flock, fsync...), on a task, outside any
+// RuntimeEntry: offers the carrier so that others go on within tens of microseconds. On a kernel
+// thread it does nothing. The call inside must not enter the runtime.
+class BlockingRegion {
+ public:
+  BlockingRegion();
+  ~BlockingRegion();
+
+ private:
+  WispTask* task_;
+};
+
+// CPU time of a task in ns, up to now (any thread may ask about any task).
+uint64_t task_cpu_ns(const WispTask* task);
+
+struct SchedulerTotals {
+  uint64_t tasks, switches, handoffs, steals;
+};
+SchedulerTotals scheduler_totals();
+
+// Every task ever made, newest first (follow all_next); dead ones are in state Dead.
+WispTask* all_tasks();
+// The live task whose pthread_t / tid this is, or null when it is no task's.
+WispTask* task_of(pthread_t thread);
+WispTask* task_of_tid(int tid);
+
+}  // namespace wisp

@@ -1,0 +1,196 @@
+// SysMonitor: one kernel thread that looks at the carriers from outside. It corrects what no carrier
+// can see of itself: a task that keeps its carrier while others wait (hand-off), a woken task that
+// its waker does not make way for, timers of a carrier that does not come round. It also makes the
+// spare workers, so that no task ever has to.
+//
+// It sleeps for ever while all carriers are idle, and long while nothing waits; who leaves work
+// behind in a way that only SysMonitor would notice says so (sysmon_notice, sysmon_watch_deadline).
+#include "platform/kernel.h"
+#include "scheduler/internal.h"
+
+namespace wisp {
+
+std::atomic<uint32_t> g_sysmon_lazy{0};
+static std::atomic<uint32_t> g_kick{0};           // futex: 1 = look again
+static std::atomic<uint64_t> g_wakes_at{0};       // ns; ~0 while it sleeps for ever
+
+constexpr uint64_t kShortestNs = 100 * 1000;      // while it watches something that may be stuck
+constexpr uint64_t kLongestNs = 10 * 1000 * 1000; // while carriers are busy and nothing waits
+constexpr uint64_t kSlackNs = 50 * 1000;
+
+void sysmon_notice_slow() {
+  g_sysmon_lazy.store(0, std::memory_order_relaxed);
+  // exchange: one kernel wake-up for many notices.
+  if (g_kick.exchange(1, std::memory_order_seq_cst) == 0) kernel::futex_wake(&g_kick, 1);
+}
+
+void sysmon_watch_deadline(uint64_t deadline_ns) {
+  // seq_cst: between the timer's insertion and this look; SysMonitor stores wakes_at, then looks at
+  // the deadlines once more.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (g_wakes_at.load(std::memory_order_relaxed) > deadline_ns + kSlackNs) sysmon_notice_slow();
+}
+
+// A spare worker for carrier c, made if there is none.
+static void run_by_spare(Carrier* c) {
+  if (Worker* w = g_scheduler.idle.take_spare(c)) {
+    wake_worker(w, kRunCarrier);
+    return;
+  }
+  if (!worker_start(c)) g_scheduler.idle.publish_carrier(c);  // refused: others will take it
+}
+
+// The race with the task is explained in handoff.h.
+static bool retake(Carrier* c, WispTask* t) {
+  Scheduler& s = g_scheduler;
+  if (t->self->depth.load(std::memory_order_relaxed) != 0) return false;
+  if (!t->handoff.move(HandOff::None, HandOff::Requested)) return false;
+  kernel::membarrier();
+  if (t->self->depth.load(std::memory_order_acquire) != 0 ||
+      c->current.load(std::memory_order_acquire) != t ||
+      !t->handoff.move(HandOff::Requested, HandOff::Taken)) {
+    t->handoff.move(HandOff::Requested, HandOff::None);
+    return false;
+  }
+  // The carrier is ours: its task runs on without it.
+  c->current.store(nullptr, std::memory_order_release);
+  t->times_handed_off.fetch_add(1, std::memory_order_relaxed);
+  s.preemptions.fetch_add(1, std::memory_order_relaxed);
+  s.handoffs.fetch_add(1, std::memory_order_relaxed);
+  run_by_spare(c);
+  return true;
+}
+
+struct Findings {
+  uint32_t busy = 0;
+  bool waiting = false;  // a task waits somewhere: look again soon
+  bool moving = false;   // a carrier has switched since the last look
+  bool pump_was_empty = false, pump_empty = false;  // at the last look, at this one
+};
+
+static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
+  Scheduler& s = g_scheduler;
+  WispTask* t = c->current.load(std::memory_order_acquire);
+  if (t == nullptr) return;  // idle, or in its worker's loop
+  ++f->busy;
+  uint64_t switches = c->switches.load(std::memory_order_relaxed);
+  bool has_next = c->next.load(std::memory_order_relaxed) != nullptr;
+  bool due = c->next_deadline.load(std::memory_order_relaxed) <= now_ns;
+  bool work = has_next || !c->queue.empty() || due || !s.global.empty();
+  if (switches != c->seen_switches) {
+    c->seen_switches = switches;
+    c->seen_since = now_ns;
+    f->moving = true;
+    if (work) f->waiting |= s.idle.idle() != 0;
+    return;
+  }
+  if (!work) return;
+  f->waiting = true;
+  // An idle carrier is the better cure: a thief takes the ring at once, a lone next task after it
+  // has seen it wait.
+  if (s.idle.idle() != 0 && now_ns - c->seen_since < 4 * s.config.sysmon_tick_us * 1000) {
+    if (due) fire_timers(c, nullptr, now_ns);
+    announce_work();
+    return;
+  }
+  if (now_ns - c->seen_since >= s.config.sysmon_tick_us * 1000) {
+    if (due && !retake(c, t)) fire_timers(c, nullptr, now_ns);
+    else if (!due) retake(c, t);
+  }
+}
+
+// The last look before a long sleep: has a carrier become busy, or left work behind, since the scan?
+static bool carriers_moved(bool all_were_idle) {
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
+    Carrier& c = g_scheduler.carriers[i];
+    if (c.current.load(std::memory_order_relaxed) == nullptr) continue;
+    if (all_were_idle || c.next.load(std::memory_order_relaxed) != nullptr || !c.queue.empty())
+      return true;
+  }
+  return false;
+}
+
+// The event pump without a worker in it: carriers that come round look at it themselves; if none
+// does, this thread looks, and if a carrier sleeps a spare worker goes there.
+static void look_at_pump(Findings* f) {
+  Scheduler& s = g_scheduler;
+  if (g_poller.load(std::memory_order_relaxed) == nullptr || s.idle.polling()) return;
+  if (s.idle.idle() != 0) {
+    if (f->pump_was_empty) {
+      if (Worker* w = s.idle.take_any_spare()) wake_worker(w, kGoToPump);
+    } else {
+      f->waiting = true;
+    }
+    f->pump_empty = true;
+  } else {
+    if (ticks() > g_poll_at.load(std::memory_order_relaxed) + us_to_ticks(200))
+      poll_events(nullptr);
+    f->moving = true;  // keeps the tick: others than us may not come round for long
+  }
+}
+
+static void* sysmon_main(void*) {
+  Scheduler& s = g_scheduler;
+  thread_self().depth.store(1, std::memory_order_relaxed);
+  uint64_t period = kShortestNs;
+  bool pump_was_empty = false;
+  for (;;) {
+    g_kick.store(0, std::memory_order_seq_cst);
+    uint64_t now = monotonic_ns();
+    Findings f;
+    f.pump_was_empty = pump_was_empty;
+    look_at_pump(&f);
+    pump_was_empty = f.pump_empty;
+    for (uint32_t i = 0; i < s.carrier_count; ++i) look_at(&s.carriers[i], now, &f);
+    // Timers of idle carriers whose keeper has become busy.
+    uint64_t deadline = earliest_deadline();
+    if (deadline + kSlackNs <= now) {
+      for (uint32_t i = 0; i < s.carrier_count; ++i) {
+        Carrier& c = s.carriers[i];
+        if (c.current.load(std::memory_order_acquire) == nullptr &&
+            c.next_deadline.load(std::memory_order_relaxed) + kSlackNs <= now)
+          fire_timers(&c, nullptr, now);
+      }
+      deadline = earliest_deadline();
+    }
+    if (!s.global.empty() && s.idle.idle() != 0) announce_work();
+    // Hand-offs and wake-ups in a hurry find a spare worker ready.
+    if (s.idle.spares() == 0 && s.worker_count.load(std::memory_order_relaxed) < 4096) {
+      if (Carrier* none = nullptr; !worker_start(none)) period = kLongestNs;
+      if (!s.global.empty() || any_work_visible(nullptr)) f.waiting = true;
+    }
+    uint64_t tick = s.config.sysmon_tick_us * 1000;
+    if (f.waiting)
+      period = kShortestNs < tick ? kShortestNs : tick;
+    else if (f.moving)
+      period = period * 2 < tick ? period * 2 : tick;
+    else
+      period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
+    uint64_t wake_at = now + period;
+    if (f.busy == 0 && s.global.empty() && !f.pump_empty) {
+      wake_at = ~0ull;
+    } else if (deadline < wake_at) {
+      wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;
+    }
+    g_wakes_at.store(wake_at, std::memory_order_relaxed);
+    uint32_t lazy = wake_at == ~0ull || period > tick ? 1 : 0;
+    g_sysmon_lazy.store(lazy, std::memory_order_relaxed);
+    // seq_cst: publish how long it sleeps, then look once more. Who leaves work behind pushes it (a
+    // locked instruction), then looks at lazy: one of the two sees the other.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if ((lazy != 0 && carriers_moved(wake_at == ~0ull)) || earliest_deadline() < deadline) {
+      period = kShortestNs;
+      wake_at = now + period;
+      g_wakes_at.store(wake_at, std::memory_order_relaxed);
+      g_sysmon_lazy.store(0, std::memory_order_relaxed);
+    }
+    kernel::futex_wait(&g_kick, 0, wake_at == ~0ull ? kForever : wake_at);
+    g_sysmon_lazy.store(0, std::memory_order_relaxed);
+    if (g_kick.load(std::memory_order_relaxed) != 0) period = kShortestNs;
+  }
+  return nullptr;
+}
+
+bool sysmon_start() { return start_kernel_thread(sysmon_main, nullptr); }
+
+}  // namespace wisp

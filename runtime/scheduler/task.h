@@ -1,0 +1,76 @@
+// WispTask: one coroutine and its scheduling state. Tasks are never returned to the allocator (a
+// pool keeps them), so a stale WispTask pointer is always readable; what it says may be old.
+//
+//   Created --ready()--> Ready --dispatch--> Running --park()--> Parked --ready()--> Ready
+//                          ^------------ yield() --|                 Running --exit--> Dead
+//   (Running with handoff == Taken: the task runs on its kernel thread without a carrier.)
+#pragma once
+#include <atomic>
+
+#include "coroutine/context.h"
+#include "coroutine/sanitizer_fiber.h"
+#include "coroutine/stack.h"
+#include "coroutine/thread_block.h"
+#include "platform/thread_self.h"
+#include "scheduler/handoff.h"
+#include "scheduler/timer_heap.h"
+#include "sync/waiter.h"
+
+namespace wisp {
+
+struct Carrier;
+struct Worker;
+
+enum class TaskState : uint8_t { Created, Ready, Running, Parked, Dead };
+
+struct alignas(kCacheLine) WispTask {
+  // --- touched on every switch
+  Context context;                       // valid while on_cpu == 0
+  uintptr_t tp = 0;                      // thread pointer (fs base)
+  ThreadSelf* self = nullptr;            // this task's ThreadSelf, inside its TLS block
+  Carrier* carrier = nullptr;            // null while handed off; written by whoever dispatches it
+  std::atomic<Worker*> worker{nullptr};  // the kernel thread it runs on; null while not running
+  // 1 from dispatch until its registers are saved by the next context (release); a dispatcher
+  // waits for 0 (acquire) before it touches `context`. This is what lets a waker queue a task
+  // that has announced its wait but has not left its stack yet.
+  std::atomic<uint32_t> on_cpu{0};
+  HandOffWord handoff;
+  uint64_t signal_mask = 0;  // the mask to run with; kernel's sigset layout
+  WispTask* queue_next = nullptr;
+  uint64_t dispatched_at = 0;  // ticks of the last dispatch
+  uint64_t woke_at = 0;        // ticks of its last wake of another task in this slice, 0 = none
+  uint64_t wake_to_park = 0;   // EWMA of ticks from a wake to its own next park
+  bool recycle_on_leave = false;  // dead and nobody will join it: written just before the last switch
+  std::atomic<TaskState> state{TaskState::Created};  // for observers; relaxed
+
+#if !WISP_SWITCH_FS
+  ThreadSelf own_self{};  // stands in for the one in the TLS block
+  Fiber fiber;
+#endif
+
+  // --- waiting
+  Waiter waiter;
+  TimerNode timer;
+
+  // --- life
+  void* (*start_routine)(void*) = nullptr;
+  void* start_argument = nullptr;
+  void* result = nullptr;
+  Stack stack{};
+  ThreadBlock block{};
+  uint32_t tid = 0;  // what gettid() says: unique, above any kernel tid (see task_pool.h)
+  uint32_t signal_depth = 0;              // > 0 inside a signal handler
+  std::atomic<uint32_t> join_state{0};    // sync/join.h
+  bool detached = false;
+  bool block_used = false;                // the TLS block has had a thread before
+  char name[16] = {};                     // as pthread_setname_np left it
+  WispTask* all_next = nullptr;           // every task ever made (task_pool)
+
+  // --- counters, written by the runner, read by observers
+  std::atomic<uint64_t> cpu_ticks{0};  // time on a carrier or worker, up to the last switch
+  std::atomic<uint64_t> times_run{0};
+  std::atomic<uint64_t> times_stolen{0};
+  std::atomic<uint64_t> times_handed_off{0};
+};
+
+}  // namespace wisp

@@ -1,0 +1,204 @@
+// Making, finding and recycling tasks. See task_pool.h.
+#include "scheduler/task_pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <new>
+
+#include "scheduler/internal.h"
+
+namespace wisp {
+
+void (*g_task_main)(WispTask*) = nullptr;
+bool (*g_task_exiting)(WispTask*) = nullptr;
+
+static std::atomic<WispTask*> g_all{nullptr};
+static std::atomic<uint32_t> g_next_tid{kFirstTaskTid};
+
+// Leaf lock. Two lists: complete tasks (with stack and block), and bare structs.
+static SpinLock g_pool_lock;
+static WispTask* g_complete = nullptr;
+static WispTask* g_bare = nullptr;
+static uint32_t g_complete_count = 0;
+constexpr uint32_t kMaxComplete = 256;
+
+static uint32_t new_tid() {
+  for (;;) {
+    uint32_t tid = g_next_tid.fetch_add(1, std::memory_order_relaxed);
+    if (tid <= kLastTaskTid) return tid;
+    // A billion threads later: start again; a clash needs a thread that has lived all the while.
+    g_next_tid.compare_exchange_strong(++tid, kFirstTaskTid, std::memory_order_relaxed);
+  }
+}
+
+// The pool's lock is taken on kernel threads and tasks alike, also while a task switches out.
+static WispTask* take_complete(size_t stack_size, size_t guard) {
+  SpinGuard lock(g_pool_lock);
+  for (WispTask** p = &g_complete; *p != nullptr; p = &(*p)->queue_next) {
+    WispTask* t = *p;
+    if (t->stack.size != stack_size || t->stack.guard != guard) continue;
+    // acquire: its last switch is over. (Rarely not: a joiner was faster than the switch.)
+    if (t->on_cpu.load(std::memory_order_acquire) != 0) continue;
+    *p = t->queue_next;
+    --g_complete_count;
+    return t;
+  }
+  return nullptr;
+}
+
+static WispTask* take_bare() {
+  {
+    SpinGuard lock(g_pool_lock);
+    WispTask* t = g_bare;
+    if (t != nullptr) {
+      g_bare = t->queue_next;
+      return t;
+    }
+  }
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignof(WispTask), sizeof(WispTask)) != 0) return nullptr;
+  WispTask* t = new (memory) WispTask();
+  WispTask* head = g_all.load(std::memory_order_relaxed);
+  // release: a walker sees a complete struct.
+  do t->all_next = head;
+  while (!g_all.compare_exchange_weak(head, t, std::memory_order_release,
+                                      std::memory_order_relaxed));
+  return t;
+}
+
+static void give_bare(WispTask* t) {
+  SpinGuard lock(g_pool_lock);
+  t->queue_next = g_bare;
+  g_bare = t;
+}
+
+#if WISP_SWITCH_FS
+// ThreadSelf is initial-exec TLS: at the same distance from every thread pointer.
+static ThreadSelf* self_at(uintptr_t tp) {
+  return reinterpret_cast<ThreadSelf*>(tp + (reinterpret_cast<uintptr_t>(&t_self) -
+                                             thread_pointer()));
+}
+#endif
+
+static int equip(WispTask* t, size_t stack_size, size_t guard_size) {
+  if (!stack_allocate(&t->stack, stack_size, guard_size)) return EAGAIN;
+  t->tid = new_tid();
+#if WISP_SWITCH_FS
+  if (!thread_block_create(&t->block, t->tid)) {
+    stack_release(&t->stack);
+    return EAGAIN;
+  }
+  t->tp = t->block.tp;
+  t->self = self_at(t->tp);
+#else
+  t->block.tp = t->tp = reinterpret_cast<uintptr_t>(t);
+  t->self = &t->own_self;
+  fiber_create(&t->fiber, t->stack.base, t->stack.size);
+#endif
+  t->block_used = false;
+  return 0;
+}
+
+int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t stack_size,
+                size_t guard_size, bool detached) {
+  RuntimeEntry entry;
+  if (stack_size == 0) stack_size = g_scheduler.config.stack_size;
+  constexpr size_t kPage = 4096;
+  stack_size = (stack_size + kPage - 1) & ~(kPage - 1);
+  guard_size = (guard_size + kPage - 1) & ~(kPage - 1);
+  WispTask* t = take_complete(stack_size, guard_size);
+  if (t != nullptr) {
+    t->tid = new_tid();
+#if WISP_SWITCH_FS
+    thread_block_set_tid(t->block, t->tid);
+#else
+    fiber_create(&t->fiber, t->stack.base, t->stack.size);
+#endif
+    t->block_used = true;
+  } else {
+    t = take_bare();
+    if (t == nullptr) return EAGAIN;
+    if (int error = equip(t, stack_size, guard_size)) {
+      give_bare(t);
+      return error;
+    }
+  }
+  new (t->self) ThreadSelf();
+  t->self->task = t;
+  t->self->depth.store(1, std::memory_order_relaxed);  // task_entry takes it back
+  t->start_routine = start;
+  t->start_argument = argument;
+  t->result = nullptr;
+  t->detached = detached;
+  t->recycle_on_leave = false;
+  t->join_state.store(0, std::memory_order_relaxed);
+  t->signal_depth = 0;
+  t->carrier = nullptr;
+  t->handoff.set(HandOff::None);
+  WispTask* creator = current_task();
+  t->signal_mask = creator != nullptr ? creator->signal_mask : kernel::signal_mask();
+  static const char kFirstName[sizeof t->name] = "java";
+  memcpy(t->name, creator != nullptr ? creator->name : kFirstName, sizeof t->name);
+  t->woke_at = 0;
+  t->wake_to_park = initial_wake_to_park();
+  t->cpu_ticks.store(0, std::memory_order_relaxed);
+  t->times_run.store(0, std::memory_order_relaxed);
+  t->times_stolen.store(0, std::memory_order_relaxed);
+  t->times_handed_off.store(0, std::memory_order_relaxed);
+  t->state.store(TaskState::Created, std::memory_order_relaxed);
+  task_arm_context(t);
+  g_scheduler.tasks_created.fetch_add(1, std::memory_order_relaxed);
+  *out = t;
+  return 0;
+}
+
+void task_recycle(WispTask* t) {
+#if !WISP_SWITCH_FS
+  while (t->on_cpu.load(std::memory_order_acquire) != 0) kernel::sched_yield();
+  fiber_destroy(&t->fiber);
+#endif
+  {
+    SpinGuard lock(g_pool_lock);
+    if (g_complete_count < kMaxComplete) {
+      t->queue_next = g_complete;
+      g_complete = t;
+      ++g_complete_count;
+      return;
+    }
+  }
+  while (t->on_cpu.load(std::memory_order_acquire) != 0) cpu_pause();
+  stack_release(&t->stack);
+#if WISP_SWITCH_FS
+  thread_block_destroy(&t->block);
+#endif
+  give_bare(t);
+}
+
+uint32_t pooled_tasks() { return g_complete_count; }
+
+WispTask* all_tasks() { return g_all.load(std::memory_order_acquire); }
+
+WispTask* task_of(pthread_t thread) {
+#if WISP_SWITCH_FS
+  // Any live thread has a ThreadSelf at the same place of its TLS block.
+  WispTask* t = self_at(thread_pointer_of(thread))->task;
+  return t != nullptr && t->tp == thread_pointer_of(thread) ? t : nullptr;
+#else
+  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
+    if (t->tp == static_cast<uintptr_t>(thread)) return t;
+  return nullptr;
+#endif
+}
+
+WispTask* task_of_tid(int tid) {
+  if (tid < static_cast<int>(kFirstTaskTid)) return nullptr;
+  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
+    if (t->tid == static_cast<uint32_t>(tid) &&
+        t->state.load(std::memory_order_relaxed) != TaskState::Dead)
+      return t;
+  return nullptr;
+}
+
+}  // namespace wisp

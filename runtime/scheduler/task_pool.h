@@ -1,0 +1,17 @@
+// Where tasks come from and go to. A dead task keeps its stack and thread block for the next one
+// of the same stack size (malloc's thread cache and warm pages live there); the pool is bounded,
+// beyond that stack and block are freed. WispTask structs themselves are never freed.
+#pragma once
+#include "scheduler/task.h"
+
+namespace wisp {
+
+// What gettid() says on a task: above every kernel tid (PID_MAX_LIMIT is 2^22) and within the
+// futex owner mask (FUTEX_TID_MASK, 2^30 - 1), so it can stand in lock words.
+constexpr uint32_t kFirstTaskTid = 1u << 22;
+constexpr uint32_t kLastTaskTid = (1u << 30) - 2;
+
+// For a forked child and for observers' tests.
+uint32_t pooled_tasks();
+
+}  // namespace wisp

@@ -1,0 +1,329 @@
+// The worker's loop, on its own kernel stack: find work, run it, sleep when there is none.
+//
+// Sleeping workers own no carrier (idle.h). One of them, the timekeeper, sleeps only until the
+// earliest deadline of all carriers; the others until they are woken.
+#include <errno.h>
+#include <stdlib.h>
+
+#include <new>
+
+#include "coroutine/context.h"
+#include "platform/real.h"
+#include "scheduler/internal.h"
+
+namespace wisp {
+
+// The earliest deadline a sleeping worker watches, ~0 = none does. Only ever too late for a moment:
+// a worker going to sleep with an earlier one puts its own there.
+static std::atomic<uint64_t> g_watched{~0ull};
+
+constexpr uint64_t kMaxSpinUs = 40;
+constexpr uint64_t kMinSpinUs = 1;
+constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
+
+void wake_searcher() {
+  Scheduler& s = g_scheduler;
+  if (!s.idle.claim_searcher()) return;
+  bool no_spare = false;
+  Worker* w = s.idle.take_pair(&no_spare);
+  if (w == nullptr) {
+    s.idle.stop_searching();
+    if (no_spare) sysmon_notice_slow();  // it makes workers
+    return;
+  }
+  w->searching = true;
+  bump(w->carrier->wakeups);
+  wake_worker(w, kRunCarrier);
+}
+
+void announce_work() {
+  // seq_cst: between the push and the look at the idle count (see idle.h).
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (g_scheduler.idle.should_wake())
+    wake_searcher();
+  else if (g_scheduler.idle.idle() == 0)
+    sysmon_notice();
+}
+
+void give_away(Carrier* c) {
+  Scheduler& s = g_scheduler;
+  bool has_work = c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty() ||
+                  !s.global.empty();
+  if (has_work) {
+    if (Worker* w = s.idle.take_spare(c)) {
+      wake_worker(w, kRunCarrier);
+      return;
+    }
+  }
+  s.idle.publish_carrier(c);
+  uint64_t deadline = c->next_deadline.load(std::memory_order_relaxed);
+  if (deadline != ~0ull && deadline < g_watched.load(std::memory_order_relaxed))
+    sysmon_watch_deadline(deadline);
+  if (has_work) {
+    sysmon_notice_slow();  // it makes a worker
+    return;
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // publish, then look (idle.h)
+  if (any_work_visible(nullptr)) wake_searcher();
+}
+
+bool any_work_visible(const Carrier* except) {
+  Scheduler& s = g_scheduler;
+  if (!s.global.empty()) return true;
+  for (uint32_t i = 0; i < s.carrier_count; ++i) {
+    Carrier& c = s.carriers[i];
+    if (&c != except && !c.queue.empty()) return true;
+  }
+  return false;
+}
+
+// ---- stealing -------------------------------------------------------------------------------
+
+// Half of a victim's ring: the oldest runs now, the rest goes to our own ring.
+static WispTask* steal_ring(Carrier* c, Carrier* victim) {
+  constexpr uint32_t kMax = 128;
+  WispTask* loot[kMax];
+  uint32_t n = victim->queue.steal(loot, kMax);
+  if (n == 0) return nullptr;
+  for (uint32_t i = 1; i < n; ++i) push_local(c, loot[i]);
+  for (uint32_t i = 0; i < n; ++i) bump(loot[i]->times_stolen);
+  bump(c->steals);
+  return loot[0];
+}
+
+// What a thief remembers of a carrier's lone next task: it is taken only if nothing moved for a
+// while, because its waker is usually about to park and run it right there.
+struct Sighting {
+  WispTask* task;
+  uint64_t switches;
+  uint64_t at;
+};
+
+static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_t now) {
+  constexpr uint64_t kFreshUs = 3;
+  WispTask* t = victim->next.load(std::memory_order_relaxed);
+  if (t == nullptr || victim->current.load(std::memory_order_relaxed) == nullptr) {
+    seen->task = nullptr;
+    return nullptr;
+  }
+  uint64_t switches = victim->switches.load(std::memory_order_relaxed);
+  if (seen->task != t || seen->switches != switches) {
+    *seen = Sighting{t, switches, now};
+    return nullptr;
+  }
+  if (now - seen->at < us_to_ticks(kFreshUs)) return nullptr;
+  // acq_rel: see ready().
+  if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed))
+    return nullptr;
+  bump(t->times_stolen);
+  bump(c->steals);
+  return t;
+}
+
+static uint32_t next_random(Worker* w) {
+  w->random ^= w->random << 13;
+  w->random ^= w->random >> 17;
+  w->random ^= w->random << 5;
+  return w->random;
+}
+
+static WispTask* search(Worker* w, Carrier* c) {
+  Scheduler& s = g_scheduler;
+  constexpr uint32_t kSightings = 64;
+  Sighting seen[kSightings];
+  uint32_t n = s.carrier_count;
+  for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i].task = nullptr;
+  uint64_t start = ticks();
+  uint64_t spin = w->spin_ticks;
+  for (;;) {
+    uint64_t now = ticks();
+    bool hope = false;  // somebody's next is ripening: stay a little longer
+    if (!s.global.empty())
+      if (WispTask* t = s.global.pop()) return t;
+    uint32_t offset = n > 1 ? next_random(w) % n : 0;
+    for (uint32_t k = 0; k < n; ++k) {
+      uint32_t i = offset + k < n ? offset + k : offset + k - n;
+      Carrier* victim = &s.carriers[i];
+      if (victim == c) continue;
+      if (WispTask* t = steal_ring(c, victim)) return t;
+      if (i < kSightings) {
+        if (WispTask* t = steal_next(c, victim, &seen[i], now)) return t;
+        hope |= seen[i].task != nullptr && now - seen[i].at < us_to_ticks(5);
+      }
+    }
+    c->now = now;
+    if (now >= c->timer_check_at && fire_timers(c, c, monotonic_ns()) != 0)
+      if (WispTask* t = c->pop()) return t;
+    if (now - start > spin && !hope) break;
+    for (int i = 0; i < 8; ++i) cpu_pause();
+  }
+  bump(c->failed_steals);
+  return nullptr;
+}
+
+// ---- idling ---------------------------------------------------------------------------------
+
+static void end_search(Worker* w, bool found) {
+  if (!w->searching) return;
+  w->searching = false;
+  bool last = g_scheduler.idle.stop_searching();
+  // The last searcher found work: there may be more of it, announced while this search kept others
+  // from being woken. So the next one is woken; with no idle carrier left SysMonitor must know.
+  if (found && last && any_work_visible(nullptr)) announce_work();
+}
+
+// Asleep it holds nothing of the runtime's: signal handlers may run right here.
+static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
+  ThreadSelf& me = *w->native_self;
+  me.depth.store(0, std::memory_order_relaxed);
+  compiler_barrier();
+  if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
+  // acquire: pairs with wake_worker.
+  if (w->wake.load(std::memory_order_acquire) == 0)
+    kernel::futex_wait(&w->wake, 0, deadline_ns);
+  compiler_barrier();
+  me.depth.store(1, std::memory_order_relaxed);
+}
+
+// The spare worker sleeps, in the event pump if nobody else is there. Returns with w->carrier set.
+static void sleep_until_bound(Worker* w) {
+  Scheduler& s = g_scheduler;
+  for (;;) {
+    uint64_t deadline = earliest_deadline();
+    uint64_t watched = g_watched.load(std::memory_order_relaxed);
+    bool keeper = deadline < watched &&
+                  g_watched.compare_exchange_strong(watched, deadline, std::memory_order_relaxed);
+    EventWait waited = wait_for_events(w, keeper ? deadline : kForever);
+    if (waited == EventWait::NotThere) {
+      sleep_on_futex(w, keeper ? deadline : kForever);
+    }
+    if (keeper) {
+      // Only our own entry: somebody with an earlier one may have replaced it.
+      uint64_t mine = deadline;
+      g_watched.compare_exchange_strong(mine, ~0ull, std::memory_order_relaxed);
+    }
+    // Bound by itself, so no wake is on its way. In every other case w->carrier says nothing before
+    // `wake` does: who takes a worker from the lists binds it first and stores `wake` later.
+    if (waited == EventWait::Bound) return;
+    uint32_t wake = w->wake.load(std::memory_order_acquire);
+    if (wake == kRunCarrier) break;
+    if (wake == kGoToPump) {
+      w->wake.store(0, std::memory_order_relaxed);
+      s.idle.publish_spare(w);
+      continue;
+    }
+    if (deadline == ~0ull) continue;
+    uint64_t now = monotonic_ns();
+    if (deadline > now) continue;
+    // A deadline passed and nobody else is awake to see to it.
+    if (s.idle.take_back(w)) {
+      for (uint32_t i = 0; i < s.carrier_count; ++i)
+        if (s.carriers[i].next_deadline.load(std::memory_order_relaxed) <= now)
+          fire_timers(&s.carriers[i], w->carrier, now);
+      return;
+    }
+    // Every carrier is busy: SysMonitor watches the timers while that is so.
+    sysmon_watch_deadline(now);
+    sleep_on_futex(w, now + 10000000);
+    if (w->wake.load(std::memory_order_acquire) == kRunCarrier) break;
+  }
+  w->wake.store(0, std::memory_order_relaxed);
+}
+
+static WispTask* next_task(Worker* w) {
+  Scheduler& s = g_scheduler;
+  for (;;) {
+    Carrier* c = w->carrier;
+    if (c == nullptr) {  // it lent itself to a handed-off task, which has now parked
+      if (s.idle.spares() > s.carrier_count + kMaxSpares) return nullptr;
+      s.idle.publish_spare(w);
+      sleep_until_bound(w);
+      continue;
+    }
+    c->now = ticks();
+    WispTask* t = w->dispatch_next;
+    w->dispatch_next = nullptr;
+    if (t == nullptr) t = pick_next(c);
+    if (t != nullptr) {
+      end_search(w, true);
+      return t;
+    }
+    if (s.carrier_count > 1) {
+      if (!w->searching) w->searching = s.idle.try_search(s.carrier_count - s.idle.idle());
+      if (w->searching) {
+        t = search(w, c);
+        uint64_t max = us_to_ticks(kMaxSpinUs), min = us_to_ticks(kMinSpinUs);
+        if (t != nullptr) {
+          w->spin_ticks = w->spin_ticks * 2 < max ? w->spin_ticks * 2 : max;
+          end_search(w, true);
+          return t;
+        }
+        w->spin_ticks = w->spin_ticks / 2 > min ? w->spin_ticks / 2 : min;
+      }
+    }
+    if (poll_events(c) != 0) {
+      end_search(w, true);
+      continue;
+    }
+    bump(c->idles);
+    s.idle.publish_idle(c, w);
+    end_search(w, false);
+    // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
+    // owner fills it.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (any_work_visible(nullptr) && s.idle.take_back(w)) {
+      uint64_t now = ticks();
+      w->carrier->now = now;
+      continue;
+    }
+    sleep_until_bound(w);
+    // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched may
+    // now be watched by nobody.
+    uint64_t deadline = earliest_deadline();
+    if (deadline < g_watched.load(std::memory_order_relaxed) && s.carrier_count > 0)
+      sysmon_watch_deadline(deadline);
+  }
+}
+
+static void* worker_main(void* argument) {
+  Worker* w = static_cast<Worker*>(argument);
+  ThreadSelf& me = thread_self();
+  me.worker = w;
+  me.depth.store(1, std::memory_order_relaxed);
+  w->native_self = &me;
+  w->native_tp = thread_pointer();
+  w->tid = kernel::gettid();
+  w->signal_mask = ~0ull;
+  w->random = static_cast<uint32_t>(w->tid) * 2654435761u | 1;
+  w->spin_ticks = us_to_ticks(kMaxSpinUs);
+#if !WISP_SWITCH_FS
+  fiber_adopt_thread(&w->fiber);
+#endif
+  while (WispTask* task = next_task(w)) {
+    run_task(w, w->carrier, task);
+  }
+  g_scheduler.worker_count.fetch_sub(1, std::memory_order_relaxed);
+  // The Worker struct stays: observers walk all_workers.
+  return nullptr;
+}
+
+bool worker_start(Carrier* carrier) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kCacheLine, sizeof(Worker)) != 0) {
+    errno = ENOMEM;
+    return false;
+  }
+  Worker* w = new (memory) Worker();
+  w->carrier = carrier;
+  if (carrier != nullptr) carrier->worker = w;
+  Worker* head = g_scheduler.all_workers.load(std::memory_order_relaxed);
+  do w->all_next = head;
+  while (!g_scheduler.all_workers.compare_exchange_weak(head, w, std::memory_order_release));
+  g_scheduler.worker_count.fetch_add(1, std::memory_order_relaxed);
+  if (start_kernel_thread(worker_main, w)) return true;
+  g_scheduler.worker_count.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace wisp

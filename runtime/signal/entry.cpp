@@ -1,0 +1,127 @@
+// The one handler that the kernel knows: decides whether a signal is for this thread, now, and runs
+// the program's handler with the mask kept right on whatever worker it ends. See task_signals.h.
+#include <errno.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "scheduler/carrier.h"
+#include "signal/internal.h"
+
+namespace wisp {
+
+// False before start and in a forked child, where handlers run as in any program.
+static std::atomic<bool> g_live{false};
+
+static bool is_fault(int sig, const siginfo_t* info) {
+  if (info->si_code <= 0) return false;  // sent by somebody
+  return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP ||
+         sig == SIGSYS;
+}
+
+static uint64_t* saved_mask(void* context) {
+  return reinterpret_cast<uint64_t*>(&static_cast<ucontext_t*>(context)->uc_sigmask);
+}
+
+// The kernel thread's own record of what is deferred on it.
+static std::atomic<uint64_t>& deferred_here(ThreadSelf& self) {
+  Worker* w = self.task != nullptr ? self.task->worker.load(std::memory_order_relaxed) : self.worker;
+  return w != nullptr ? w->deferred : self.deferred_signals;
+}
+
+static void defer(ThreadSelf& self, int sig, siginfo_t* info, void* context) {
+  // Blocked first: with SA_NODEFER it would come back at once.
+  kernel::set_signal_mask(kernel::signal_mask() | bit_of(sig));
+  long pid = kernel::getpid(), tid = kernel::gettid();
+  // To oneself any siginfo may be sent. Out of queue space (RLIMIT_SIGPENDING): without it, then.
+  if (kernel::call(SYS_rt_tgsigqueueinfo, pid, tid, sig, reinterpret_cast<long>(info)) != 0)
+    kernel::call(SYS_tgkill, pid, tid, sig);
+  *saved_mask(context) |= bit_of(sig);
+  deferred_here(self).fetch_or(bit_of(sig), std::memory_order_relaxed);
+  self.pending_signals.fetch_or(kDeferredMark, std::memory_order_relaxed);
+}
+
+void release_deferred(ThreadSelf& self) {
+  // The word is cleared first: a signal that comes from here on is handled or deferred anew.
+  uint64_t bits = deferred_here(self).exchange(0, std::memory_order_relaxed);
+  if (bits == 0) return;
+  if (self.task != nullptr)
+    kernel::set_signal_mask(self.task->signal_mask);
+  else
+    kernel::call(SYS_rt_sigprocmask, SIG_UNBLOCK, reinterpret_cast<long>(&bits), 0, 8);
+}
+
+static void run_on_task(WispTask* task, const Action* action, int sig, siginfo_t* info,
+                        void* context) {
+  uint64_t* saved = saved_mask(context);
+  uint64_t interrupted = *saved;
+  uint64_t outer = task->signal_mask;
+  // What the kernel has set while we run. Asked for unless it is plain that all is blocked: inside
+  // sigsuspend or ppoll the mask in force was not the one that is saved.
+  bool all_blocked = (action->mask | kUnblockable) == ~0ull;
+  uint64_t inside = all_blocked ? ~0ull : kernel::signal_mask();
+  task->signal_mask = inside & kMaskable;
+  task->worker.load(std::memory_order_relaxed)->signal_mask = inside & kMaskable;
+  ++task->signal_depth;
+
+  action->handler(sig, info, context);
+
+  --task->signal_depth;
+  // From here to the return nothing may come between; the return sets the mask.
+  if (!all_blocked) kernel::set_signal_mask(~0ull);
+  // The handler may have changed the mask to return to, and may have moved to another worker.
+  uint64_t after = *saved == interrupted ? outer : *saved & kMaskable;
+  Worker* w = task->worker.load(std::memory_order_relaxed);
+  task->signal_mask = after;
+  w->signal_mask = after;
+  *saved = after | w->deferred.load(std::memory_order_relaxed);
+  // What was sent to the task meanwhile and blocked: comes with the return.
+  push_to_kernel(task, ~after);
+}
+
+static WISP_NOINLINE void run_directed(ThreadSelf& self, const Action* action, int sig,
+                                       siginfo_t* info, void* context) {
+  siginfo_t meant;
+  as_sent(info, &meant);
+  run_on_task(self.task, action, sig, &meant, context);
+}
+
+extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
+  ThreadSelf& self = thread_self();
+  // A forked or vforked child, or a thread of the runtime itself.
+  if (!g_live.load(std::memory_order_relaxed) || self.straight != 0) {
+    if (const Action* a = action_for_delivery(sig)) a->handler(sig, info, context);
+    return;
+  }
+  WispTask* task = self.task;
+  bool inside = self.depth.load(std::memory_order_relaxed) != 0;
+  if (is_directed(info)) {
+    // The bit says for whom it is. Another task than the one meant runs here now, or the right one
+    // is inside the runtime: it finds the bit when it leaves.
+    if (task == nullptr || inside) return;
+    if ((self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed) & bit_of(sig)) == 0)
+      return;
+    if (const Action* a = action_for_delivery(sig)) run_directed(self, a, sig, info, context);
+    return;
+  }
+  if (inside && !is_fault(sig, info)) {
+    defer(self, sig, info, context);
+    return;
+  }
+  const Action* a = action_for_delivery(sig);
+  if (a == nullptr) return;
+  // A fault inside the runtime: a bad pointer from the program, or a bug. HotSpot shall report it.
+  if (task == nullptr || inside)
+    a->handler(sig, info, context);
+  else
+    run_on_task(task, a, sig, info, context);
+}
+
+void signals_start() {
+  actions_start(&wisp_signal_entry);
+  g_deliver_signals = &signals_deliver_pending;
+  g_live.store(true, std::memory_order_relaxed);
+}
+
+void signals_stop() { g_live.store(false, std::memory_order_relaxed); }
+
+}  // namespace wisp

@@ -1,0 +1,23 @@
+// What the files of this folder share.
+#pragma once
+#include "platform/kernel.h"
+#include "signal/actions.h"
+#include "signal/task_signals.h"
+
+namespace wisp {
+
+// Cannot be blocked by a program: KILL and STOP by the kernel's rule, 32 and 33 by libc's.
+constexpr uint64_t kUnblockable =
+    1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 1ull << 31 | 1ull << 32;
+constexpr uint64_t kMaskable = ~kUnblockable;
+
+// A signal sent by signal_task: queued with a value of ours, since only SI_QUEUE and the like may be
+// sent to another thread (rt_tgsigqueueinfo(2)).
+bool is_directed(const siginfo_t* info);
+// The siginfo that pthread_kill would have made.
+void as_sent(const siginfo_t* info, siginfo_t* meant);
+
+// Unblocks what was deferred on the calling kernel thread.
+void release_deferred(ThreadSelf& self);
+
+}  // namespace wisp

@@ -1,0 +1,162 @@
+// pthread_kill for tasks, delivery on leaving the runtime, and the task's signal mask.
+//
+// Memory order. Sender: pending bit, membarrier, then is the task queued (parking lot), then on which
+// worker it is. Task: queues its waiter, then reads the bit (ParkingLot::wait); is given a worker,
+// runs, then reads the bit on leaving. The membarrier stands for the full fences on the task's side:
+// either the sender sees where the task is and interrupts it there, or the task sees the bit.
+#include "signal/task_signals.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "platform/kernel.h"
+#include "scheduler/carrier.h"
+#include "signal/internal.h"
+#include "sync/parking_lot.h"
+
+namespace wisp {
+
+void (*g_after_dlopen)() = nullptr;
+
+static char g_magic;  // its address is the value that marks our own signals
+
+bool is_directed(const siginfo_t* info) {
+  return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &g_magic;
+}
+
+void as_sent(const siginfo_t* info, siginfo_t* meant) {
+  memset(meant, 0, sizeof *meant);
+  meant->si_signo = info->si_signo;
+  meant->si_code = SI_TKILL;
+  meant->si_pid = info->si_pid;
+  meant->si_uid = info->si_uid;
+}
+
+static long send_directed(int tid, int sig) {
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  info.si_signo = sig;
+  info.si_code = SI_QUEUE;
+  info.si_pid = kernel::getpid();
+  info.si_uid = static_cast<uid_t>(kernel::call(SYS_getuid));
+  info.si_value.sival_ptr = &g_magic;
+  return kernel::call(SYS_rt_tgsigqueueinfo, info.si_pid, tid, sig, reinterpret_cast<long>(&info));
+}
+
+int signal_task(WispTask* task, int sig) {
+  if (sig < 0 || sig > kSignals || sig == 32 || sig == 33) return EINVAL;
+  if (task->state.load(std::memory_order_relaxed) == TaskState::Dead) return ESRCH;
+  if (sig == 0) return 0;
+  RuntimeEntry entry;  // to oneself: handled when this ends, before pthread_kill returns
+  task->self->pending_signals.fetch_or(bit_of(sig), std::memory_order_relaxed);
+  if (task == entry.task()) return 0;
+  kernel::membarrier();
+  // Blocked: it stays where it is. A task that unblocks it right now looks at the bit afterwards.
+  if ((task->signal_mask & bit_of(sig)) == 0) ParkingLot::interrupt(task);
+  // Running, perhaps in a system call: the kernel interrupts it there. If the task has moved on by
+  // then, the entry drops the signal, since the bit is not that other task's.
+  Worker* w = task->worker.load(std::memory_order_relaxed);
+  if (w != nullptr) send_directed(w->tid, sig);
+  return 0;
+}
+
+// Sends one pending signal to ourselves; its handler has run when this returns.
+static void deliver_one(ThreadSelf& self, int sig) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    // Other handlers may run before the two calls and move us to another worker, where the signal
+    // is then not found: once more.
+    long r = send_directed(kernel::gettid(), sig);
+    if ((self.pending_signals.load(std::memory_order_relaxed) & bit_of(sig)) == 0) return;
+    if (r != 0) {  // no queue space: the plain kind needs none
+      self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+      kernel::call(SYS_tgkill, kernel::getpid(), kernel::gettid(), sig);
+      return;
+    }
+    if (disposition_of(sig) != Disposition::Handler) break;  // the kernel has dealt with it
+  }
+  self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+}
+
+void signals_deliver_pending(ThreadSelf& self) {
+  for (;;) {
+    uint64_t pending = self.pending_signals.load(std::memory_order_relaxed);
+    if (pending == 0) return;
+    if ((pending & kDeferredMark) != 0) {
+      self.pending_signals.fetch_and(~kDeferredMark, std::memory_order_relaxed);
+      release_deferred(self);  // handlers run in here
+      continue;
+    }
+    if ((pending & kLoaderMark) != 0) {
+      self.pending_signals.fetch_and(~kLoaderMark, std::memory_order_relaxed);
+      if (g_after_dlopen != nullptr) g_after_dlopen();
+      continue;
+    }
+    if (self.task == nullptr) return;
+    uint64_t blocked = pending & self.task->signal_mask;
+    if (blocked != 0) {
+      self.pending_signals.fetch_and(~blocked, std::memory_order_relaxed);
+      self.held_signals.fetch_or(blocked, std::memory_order_relaxed);
+      continue;
+    }
+    deliver_one(self, __builtin_ctzll(pending) + 1);
+  }
+}
+
+// Held signals that `mask` no longer blocks become pending again.
+static void unhold(ThreadSelf& self, uint64_t mask) {
+  uint64_t freed = self.held_signals.load(std::memory_order_relaxed) & ~mask;
+  if (freed == 0) return;
+  self.held_signals.fetch_and(~freed, std::memory_order_relaxed);
+  self.pending_signals.fetch_or(freed, std::memory_order_relaxed);
+}
+
+int task_mask_change(WispTask* task, int how, const sigset_t* set, sigset_t* old) {
+  RuntimeEntry entry;  // leaving it delivers what became unblocked
+  uint64_t mask = task->signal_mask;
+  if (set != nullptr) {
+    uint64_t word = word_of(set) & kMaskable;
+    if (how == SIG_BLOCK)
+      word |= mask;
+    else if (how == SIG_UNBLOCK)
+      word = mask & ~word;
+    else if (how != SIG_SETMASK)
+      return EINVAL;
+    Worker* w = task->worker.load(std::memory_order_relaxed);
+    task->signal_mask = word;
+    w->signal_mask = word;
+    kernel::set_signal_mask(word | w->deferred.load(std::memory_order_relaxed));
+    unhold(thread_self(), word);
+  }
+  if (old != nullptr) set_word(old, mask);
+  return 0;
+}
+
+bool push_to_kernel(WispTask* task, uint64_t which) {
+  ThreadSelf& self = *task->self;
+  // Everything that waits is pending from here on; what is not pushed comes back to `held` when the
+  // task next leaves the runtime.
+  unhold(self, ~which);
+  uint64_t due = self.pending_signals.load(std::memory_order_relaxed) & which & kMaskable;
+  for (uint64_t left = due; left != 0; left &= left - 1)
+    send_directed(kernel::gettid(), __builtin_ctzll(left) + 1);
+  return due != 0;
+}
+
+bool collect(WispTask* task, int sig, siginfo_t* info) {
+  if (!is_directed(info)) return true;
+  uint64_t was = task->self->pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+  was |= task->self->held_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+  if ((was & bit_of(sig)) == 0) return false;
+  siginfo_t meant;
+  as_sent(info, &meant);
+  meant.si_code = SI_USER;  // as libc's sigtimedwait reports a pthread_kill
+  *info = meant;
+  return true;
+}
+
+uint64_t held_signals(WispTask* task) {
+  return task->self->held_signals.load(std::memory_order_relaxed) |
+         (task->self->pending_signals.load(std::memory_order_relaxed) & task->signal_mask);
+}
+
+}  // namespace wisp

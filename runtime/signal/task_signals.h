@@ -1,0 +1,49 @@
+// Signals and tasks. The kernel delivers to kernel threads; this layer makes that look right:
+//
+// - Deferral. A signal that arrives while the thread is inside the runtime (ThreadSelf::depth > 0:
+//   it may hold our locks, or stand between two stacks) is put back: sent again to the same kernel
+//   thread and blocked there, so that the kernel keeps it, siginfo and all. Who next leaves the
+//   runtime on that kernel thread unblocks it. No storage, no limit of ours. Faults are not deferred.
+// - Handlers. On a task, a handler's signal mask is the task's, not the worker's: HotSpot takes VM
+//   locks in its SIGSEGV handler, and the task may park there and go on elsewhere.
+// - pthread_kill to a task: a bit in its ThreadSelf::pending_signals. Whoever runs the task next, or
+//   runs it now, handles it (signal_task).
+//
+// Bits of pending_signals that are no signal of a program (libc keeps 32 and 33 to itself):
+// kDeferredMark, kLoaderMark (platform/thread_self.h).
+#pragma once
+#include <signal.h>
+
+#include "scheduler/scheduler.h"
+
+namespace wisp {
+
+// From the constructor: wraps handlers from here on and installs g_deliver_signals.
+void signals_start();
+// In a forked child: handlers run as in any program.
+void signals_stop();
+
+// pthread_kill on a task: 0, EINVAL, or ESRCH for a dead one.
+int signal_task(WispTask* task, int sig);
+
+// What g_deliver_signals is: handles all that is pending and not blocked for the calling thread,
+// whose depth is 0.
+void signals_deliver_pending(ThreadSelf& self);
+
+// pthread_sigmask on the calling task. 0 or EINVAL.
+int task_mask_change(WispTask* task, int how, const sigset_t* set, sigset_t* old);
+
+// --- for the waiting calls (sigsuspend, sigtimedwait)
+// Sends to the calling kernel thread every signal of `which` that waits for the task: a call that
+// unblocks or collects signals in the kernel then finds it there. True if there was one.
+bool push_to_kernel(WispTask* task, uint64_t which);
+// A signal collected from the kernel by a waiting call: true if it is for this task (then *info, if
+// given, is what the sender meant), false if it was meant for a task that has moved on.
+bool collect(WispTask* task, int sig, siginfo_t* info);
+// Signals waiting for the task that its mask blocks, for sigpending.
+uint64_t held_signals(WispTask* task);
+
+// After a dlopen of this thread (interpose/loader.cpp); called with depth 0.
+extern void (*g_after_dlopen)();
+
+}  // namespace wisp

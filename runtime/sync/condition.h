@@ -1,0 +1,56 @@
+// pthread conditions, kept in the caller's pthread_cond_t. Word 0 is ours: "somebody may wait". It
+// is written only under the condition's bucket lock: set by a waiter before it releases the mutex,
+// cleared by the signaller that took the last one. A waiter that times out leaves it set (the next
+// signal finds nobody and clears it), so no waiter touches the condition after it has been woken,
+// and the condition may be destroyed right after a broadcast.
+// Clock and process-shared bits stay where libc's pthread_cond_init put them; pthread_cond_init is
+// therefore not interposed. Process-shared conditions are libc's altogether.
+#pragma once
+#include <pthread.h>
+
+#include "platform/real.h"
+#include "sync/mutex.h"
+#include "sync/words.h"
+
+namespace wisp {
+
+// Where libc keeps the two bits moved between versions: condition_layout_probe() finds it.
+extern uint32_t g_condition_flags_offset __attribute__((visibility("hidden")));
+constexpr uint32_t kConditionShared = 1;
+constexpr uint32_t kConditionMonotonic = 2;
+
+// Makes conditions with each attribute and looks what differs. False (and why) when this libc
+// keeps its attributes in a way we do not know: Wisp must then stay off. Call once, at start.
+bool condition_layout_probe(const char** why);
+
+inline std::atomic<uint32_t>& condition_hint(pthread_cond_t* c) { return word_at<uint32_t>(c, 0); }
+inline uint32_t condition_flags(pthread_cond_t* c) {
+  return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(c) +
+                                            g_condition_flags_offset);
+}
+inline bool condition_is_ours(pthread_cond_t* c) {
+  return WISP_LIKELY((condition_flags(c) & kConditionShared) == 0);
+}
+
+void condition_wake(pthread_cond_t* c, uint32_t n);
+// 0, ETIMEDOUT or EPERM. May return 0 without a signal, as POSIX allows: so it does after a signal
+// handler has run. The wait and the relock are both behind this one call.
+int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, uint64_t deadline_ns);
+// With the condition's own clock.
+int condition_timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* abstime);
+int condition_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
+                        const timespec* abstime);
+
+// Why a relaxed load is enough when nobody waits: a waiter sets the hint while it holds the mutex.
+// A signaller that has held the mutex after that saw the release, so this load cannot see an older
+// value. One that has not held it has no claim that its signal came after the wait began.
+inline void condition_signal(pthread_cond_t* c) {
+  if (condition_hint(c).load(std::memory_order_relaxed) != 0) condition_wake(c, 1);
+}
+// Wakes all at once rather than moving them to the mutex one by one: HotSpot's rare broadcasts
+// start its GC workers, which want to run in parallel.
+inline void condition_broadcast(pthread_cond_t* c) {
+  if (condition_hint(c).load(std::memory_order_relaxed) != 0) condition_wake(c, UINT32_MAX);
+}
+
+}  // namespace wisp

@@ -1,0 +1,170 @@
+// futex(2) semantics on the parking lot. The kernel's promise "compare and queue are one step
+// against any wake" is the bucket lock: a waker changes the word before it takes that lock.
+#include "sync/futex.h"
+
+#include <errno.h>
+
+#include "sync/parking_lot.h"
+#include "sync/words.h"
+
+namespace wisp {
+
+namespace {
+
+std::atomic<uint32_t>& word_of(uint32_t* uaddr) { return word_at<uint32_t>(uaddr, 0); }
+
+// The kernel wakes one even for a count of 0 or below.
+uint32_t wake_count(uint32_t n) { return static_cast<int32_t>(n) <= 0 ? 1 : n; }
+
+// 0 or -EINVAL; *deadline = kForever without a timeout.
+int deadline_of(const timespec* timeout, bool absolute, clockid_t clock, uint64_t* deadline) {
+  *deadline = kForever;
+  if (timeout == nullptr) return 0;
+  if (!valid_nsec(*timeout) || timeout->tv_sec < 0) return -EINVAL;
+  *deadline = absolute ? monotonic_deadline(clock, *timeout) : deadline_after(*timeout);
+  return 0;
+}
+
+long futex_wait(uint32_t* uaddr, uint32_t val, uint32_t bitset, uint64_t deadline) {
+  if (bitset == 0) return -EINVAL;
+  std::atomic<uint32_t>& word = word_of(uaddr);
+  // Also keeps a bad address from faulting under the bucket lock.
+  if (word.load(std::memory_order_relaxed) != val) return -EAGAIN;
+  WakeReason reason;
+  {
+    RuntimeEntry entry;
+    Waiter own;
+    Waiter* w = my_waiter(entry.task(), &own);
+    w->tag = bitset;
+    if (!ParkingLot::enqueue(uaddr, w, [&] { return word.load(std::memory_order_relaxed) == val; }))
+      return -EAGAIN;
+    reason = ParkingLot::wait(w, deadline);
+  }
+  switch (reason) {
+    case WakeReason::TimedOut:
+      return -ETIMEDOUT;
+    case WakeReason::Interrupted:
+      return -EINTR;
+    default:
+      return 0;
+  }
+}
+
+long futex_wake(uint32_t* uaddr, uint32_t n, uint32_t bitset) {
+  if (bitset == 0) return -EINVAL;
+  RuntimeEntry entry;
+  if (bitset == FUTEX_BITSET_MATCH_ANY) return ParkingLot::unpark(uaddr, wake_count(n));
+  return ParkingLot::unpark_if(uaddr, wake_count(n),
+                               [bitset](const Waiter& w) { return (w.tag & bitset) != 0; });
+}
+
+// Between the comparison and the move another waiter may queue with a newer value and be moved too;
+// it is still woken by whoever wakes the second address. The protocols that use the comparison
+// only need it to notice a wake-up that came before.
+long futex_requeue(uint32_t* from, uint32_t wake, uint32_t move, uint32_t* to, bool compare,
+                   uint32_t expected) {
+  if (static_cast<int32_t>(wake) < 0 || static_cast<int32_t>(move) < 0) return -EINVAL;
+  if (compare && word_of(from).load(std::memory_order_relaxed) != expected) return -EAGAIN;
+  if (from == to) move = 0;  // a move to itself changes nothing
+  RuntimeEntry entry;
+  uint32_t moved = 0;
+  uint32_t woken = ParkingLot::requeue(from, to, wake, move, &moved);
+  return woken + (compare ? moved : 0);
+}
+
+// The operation coded in val3 on *word; its old value. seq_cst: the kernel's is fully ordered.
+bool apply_op(std::atomic<uint32_t>& word, uint32_t code, uint32_t* old) {
+  uint32_t arg = static_cast<uint32_t>(static_cast<int32_t>(code << 8) >> 20);
+  if (((code >> 28) & FUTEX_OP_OPARG_SHIFT) != 0) arg = 1u << (arg & 31);
+  switch ((code >> 28) & 7) {
+    case FUTEX_OP_SET:
+      *old = word.exchange(arg);
+      return true;
+    case FUTEX_OP_ADD:
+      *old = word.fetch_add(arg);
+      return true;
+    case FUTEX_OP_OR:
+      *old = word.fetch_or(arg);
+      return true;
+    case FUTEX_OP_ANDN:
+      *old = word.fetch_and(~arg);
+      return true;
+    case FUTEX_OP_XOR:
+      *old = word.fetch_xor(arg);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// -1: no such comparison.
+int compare_op(uint32_t code, uint32_t old) {
+  int32_t value = static_cast<int32_t>(old);
+  int32_t arg = static_cast<int32_t>(code << 20) >> 20;
+  switch ((code >> 24) & 15) {
+    case FUTEX_OP_CMP_EQ:
+      return value == arg;
+    case FUTEX_OP_CMP_NE:
+      return value != arg;
+    case FUTEX_OP_CMP_LT:
+      return value < arg;
+    case FUTEX_OP_CMP_LE:
+      return value <= arg;
+    case FUTEX_OP_CMP_GT:
+      return value > arg;
+    case FUTEX_OP_CMP_GE:
+      return value >= arg;
+    default:
+      return -1;
+  }
+}
+
+long futex_wake_op(uint32_t* uaddr, uint32_t n, uint32_t n2, uint32_t* uaddr2, uint32_t code) {
+  uint32_t old;
+  if (!apply_op(word_of(uaddr2), code, &old)) return -ENOSYS;
+  int second = compare_op(code, old);
+  if (second < 0) return -ENOSYS;
+  RuntimeEntry entry;
+  long woken = ParkingLot::unpark(uaddr, wake_count(n));
+  if (second != 0) woken += ParkingLot::unpark(uaddr2, wake_count(n2));
+  return woken;
+}
+
+}  // namespace
+
+long futex(uint32_t* uaddr, int op, uint32_t val, uintptr_t timeout_or_val2, uint32_t* uaddr2,
+           uint32_t val3) {
+  if (reinterpret_cast<uintptr_t>(uaddr) % 4 != 0) return -EINVAL;
+  auto timeout = reinterpret_cast<const timespec*>(timeout_or_val2);
+  uint32_t val2 = static_cast<uint32_t>(timeout_or_val2);
+  clockid_t clock = (op & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+  int command = op & FUTEX_CMD_MASK;
+  if ((op & FUTEX_CLOCK_REALTIME) != 0 && command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+    return -ENOSYS;
+  bool second_address =
+      command == FUTEX_REQUEUE || command == FUTEX_CMP_REQUEUE || command == FUTEX_WAKE_OP;
+  if (second_address && reinterpret_cast<uintptr_t>(uaddr2) % 4 != 0) return -EINVAL;
+  uint64_t deadline;
+  switch (command) {
+    case FUTEX_WAIT:  // relative
+      if (int e = deadline_of(timeout, false, clock, &deadline)) return e;
+      return futex_wait(uaddr, val, FUTEX_BITSET_MATCH_ANY, deadline);
+    case FUTEX_WAIT_BITSET:  // absolute
+      if (int e = deadline_of(timeout, true, clock, &deadline)) return e;
+      return futex_wait(uaddr, val, val3, deadline);
+    case FUTEX_WAKE:
+      return futex_wake(uaddr, val, FUTEX_BITSET_MATCH_ANY);
+    case FUTEX_WAKE_BITSET:
+      return futex_wake(uaddr, val, val3);
+    case FUTEX_REQUEUE:
+      return futex_requeue(uaddr, val, val2, uaddr2, false, 0);
+    case FUTEX_CMP_REQUEUE:
+      return futex_requeue(uaddr, val, val2, uaddr2, true, val3);
+    case FUTEX_WAKE_OP:
+      return futex_wake_op(uaddr, val, val2, uaddr2, val3);
+    default:
+      return -ENOSYS;
+  }
+}
+
+}  // namespace wisp

@@ -1,0 +1,34 @@
+// The futex(2) operations that go to the parking lot instead of the kernel, for every thread of the
+// process: both sides of a futex must meet in one queue. Only FUTEX_PRIVATE_FLAG operations; what
+// may be shared with other processes, and the PI operations, stay the kernel's.
+// A word that the kernel itself wakes (CLONE_CHILD_CLEARTID) never comes through syscall().
+#pragma once
+#include <linux/futex.h>
+#include <stdint.h>
+#include <time.h>
+
+namespace wisp {
+
+inline bool futex_is_ours(int op) {
+  if ((op & FUTEX_PRIVATE_FLAG) == 0) return false;
+  switch (op & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+    case FUTEX_WAKE:
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE:
+    case FUTEX_WAKE_OP:
+    case FUTEX_WAIT_BITSET:
+    case FUTEX_WAKE_BITSET:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// As the system call: a result >= 0 or -errno. `timeout_or_val2` is a timespec* for the waits and a
+// number for the requeues. An address that cannot be read is a fault of the caller here, where the
+// kernel says EFAULT.
+long futex(uint32_t* uaddr, int op, uint32_t val, uintptr_t timeout_or_val2, uint32_t* uaddr2,
+           uint32_t val3);
+
+}  // namespace wisp

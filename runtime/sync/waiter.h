@@ -1,0 +1,32 @@
+// One wait of one thread, task or kernel thread, on one address. A task has exactly one (a thread
+// waits for one thing at a time); a kernel thread keeps its own on its stack.
+#pragma once
+#include <atomic>
+
+#include "platform/compiler.h"
+
+namespace wisp {
+
+struct WispTask;
+
+enum class WakeReason : uint8_t {
+  Unparked,     // somebody called unpark for it
+  TimedOut,     // its deadline passed
+  Interrupted,  // a signal is pending for this thread: handle it, then decide
+  Mismatch,     // it never waited: the value was not the expected one
+};
+
+struct Waiter {
+  Waiter* next = nullptr;
+  Waiter* prev = nullptr;
+  // Written under the bucket lock of the key; other threads read it first without, to find that
+  // lock, and look again under it.
+  std::atomic<const void*> key{nullptr};
+  WispTask* task = nullptr;          // null: a kernel thread waits on `wake`
+  std::atomic<uint32_t> wake{0};     // kernel threads only: 0 waiting, 1 woken (futex)
+  std::atomic<bool> queued{false};   // in a bucket; written under the bucket lock
+  WakeReason reason = WakeReason::Unparked;  // written by who dequeues it
+  uint32_t tag = 0;                  // caller's own: futex bitset, rwlock reader/writer
+};
+
+}  // namespace wisp

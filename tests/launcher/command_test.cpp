@@ -1,0 +1,128 @@
+// The command's own face: help, version, usage errors, and the man page's and options page's step
+// with them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+
+#include "launcher/spawn.h"
+
+using namespace wisp_test;
+
+namespace {
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string man_page() {
+  std::string text = read(WISP_SOURCE "/docs/wisp.1");
+  text = std::regex_replace(text, std::regex("\\\\f[BIRP]"), "");
+  text = std::regex_replace(text, std::regex("\\\\-"), "-");
+  return text;
+}
+
+TEST(Command, Version) {
+  Result result = spawn({.args = {kWisp, "--version"}});
+  EXPECT_EQ(result.exit, 0);
+  EXPECT_TRUE(std::regex_match(result.out, std::regex("wisp \\d+\\.\\d+\\.\\d+\n"))) << result.out;
+}
+
+TEST(Command, Help) {
+  Result result = spawn({.args = {kWisp, "--help"}});
+  EXPECT_EQ(result.exit, 0);
+  EXPECT_EQ(result.err, "");
+  for (const char* word : {"java", "jdk", "doctor", "--version", "-XX:+UseWisp2"}) {
+    EXPECT_TRUE(contains(result.out, word)) << word;
+  }
+  EXPECT_TRUE(contains(spawn({.args = {kWisp, "jdk", "--help"}}).out, "--output"));
+  EXPECT_TRUE(contains(spawn({.args = {kWisp, "doctor", "--help"}}).out, "--json"));
+}
+
+TEST(Command, UsageErrorsEndWithTwo) {
+  struct {
+    std::vector<std::string> args;
+    const char* part;
+  } const cases[] = {
+      {{}, "a command is required: java, jdk or doctor"},
+      {{"foo"}, "'foo' is not a command or option; takes java, jdk, doctor"},
+      {{"--foo"}, "--foo"},
+      {{"doctor", "--jsn"}, "--jsn"},
+      {{"doctor", "x"}, "x"},
+      {{"jdk"}, "DIR is required"},
+      {{"jdk", "/tmp", "--out", "x"}, "--out"},
+      {{"java", "--jdk"}, "--jdk takes a directory"},
+      {{"java", "--jdk", "/nowhere"}, "--jdk=/nowhere: takes the home directory of a JDK"},
+      {{"java", "--jdk=/nowhere"}, "--jdk=/nowhere: takes"},
+  };
+  for (const auto& c : cases) {
+    std::vector<std::string> args = {kWisp};
+    args.insert(args.end(), c.args.begin(), c.args.end());
+    Result result = spawn({.args = args});
+    EXPECT_EQ(result.exit, 2) << c.part << result.all();
+    EXPECT_EQ(result.out, "");
+    EXPECT_TRUE(contains(result.err, c.part)) << result.err;
+  }
+  Result result = spawn({.args = {kWisp, "java", "-version"}, .env = {{"JAVA_HOME", "/nowhere"}}});
+  EXPECT_EQ(result.exit, 2);
+  EXPECT_TRUE(contains(result.err, "JAVA_HOME=/nowhere: takes")) << result.err;
+  result = spawn({.args = {kWisp, "java", "-version"}, .env = {{"PATH", "/nowhere"}}});
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_TRUE(contains(result.err, "no java found")) << result.err;
+}
+
+// Every option and command that some --help lists is in the man page, with the same description.
+TEST(ManPage, KeepsStepWithHelp) {
+  std::string man = man_page();
+  ASSERT_FALSE(man.empty());
+  for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"jdk"}, {"doctor"}}) {
+    std::vector<std::string> args = {kWisp};
+    args.insert(args.end(), words.begin(), words.end());
+    args.push_back("--help");
+    std::string help = spawn({.args = args}).out;
+    std::regex option("(^|[ ,])(--?[a-z][a-z-]*)");
+    for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at) {
+      EXPECT_TRUE(contains(man, (*at)[2].str())) << (*at)[2].str();
+    }
+    std::regex line("\n  (\\S.*?) {2,}(.*[^ \\n])");
+    for (std::sregex_iterator at(help.begin(), help.end(), line), end; at != end; ++at) {
+      std::string description = (*at)[2].str();
+      // "ARGS  description" for subcommands
+      size_t gap = description.find("  ");
+      if (gap != std::string::npos) description = description.substr(gap + 2);
+      std::string wanted = description;
+      EXPECT_TRUE(contains(std::regex_replace(man, std::regex("\\s+"), " "), wanted)) << wanted;
+    }
+  }
+  std::string version = spawn({.args = {kWisp, "--version"}}).out;
+  EXPECT_TRUE(contains(man, version.substr(0, version.size() - 1)))
+      << "the .TH line names " << version;
+}
+
+TEST(ManPage, Renders) {
+  Result result =
+      spawn({.args = {"/usr/bin/groff", "-man", "-Tascii", "-ww", WISP_SOURCE "/docs/wisp.1"}});
+  if (result.exit == 127) GTEST_SKIP() << "no groff";
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+}
+
+// The table of docs/options.md and the table of options.cpp have the same rows.
+TEST(OptionsPage, KeepsStepWithTheTable) {
+  std::string source = read(WISP_SOURCE "/runtime/jvm/options.cpp");
+  std::string page = read(WISP_SOURCE "/docs/options.md");
+  std::regex row("\\{\"([A-Za-z]+)\", \"([A-Za-z.]+)\", set_");
+  int rows = 0;
+  for (std::sregex_iterator at(source.begin(), source.end(), row), end; at != end; ++at, ++rows) {
+    EXPECT_TRUE(contains(page, "`-Dcom.alibaba.wisp." + (*at)[2].str() + "=")) << (*at)[2].str();
+    EXPECT_TRUE(contains(page, "`" + (*at)[1].str() + "`")) << (*at)[1].str();
+  }
+  EXPECT_EQ(rows, 5);
+  std::string man = man_page();
+  for (std::sregex_iterator at(source.begin(), source.end(), row), end; at != end; ++at) {
+    EXPECT_TRUE(contains(man, "-Dcom.alibaba.wisp." + (*at)[2].str() + "=")) << (*at)[2].str();
+  }
+}
+
+}  // namespace

@@ -1,0 +1,130 @@
+// `wisp doctor`, and the same judgement in `wisp java`: what cannot be converted runs plain, with
+// one line that says why.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "launcher/spawn.h"
+
+namespace fs = std::filesystem;
+using namespace wisp_test;
+
+namespace {
+
+// A home whose bin/java is a shell script.
+std::string script_home(const std::string& name) {
+  std::string home = scratch() + "/" + name;
+  fs::create_directories(home + "/bin");
+  write_file(name + "/bin/java", "#!/bin/sh\necho script \"$@\"\n");
+  chmod((home + "/bin/java").c_str(), 0755);
+  return home;
+}
+
+TEST(Doctor, FindsTheJdks) {
+  const char* more = getenv("WISP_JDKS");
+  Result result = spawn({.args = {kWisp, "doctor"}, .env = {{"WISP_JDKS", more ? more : ""}}});
+  EXPECT_EQ(result.exit, 0) << result.all();
+  for (const std::string& jdk : jdks()) EXPECT_TRUE(contains(result.out, jdk)) << result.out;
+  EXPECT_TRUE(contains(result.out, "Wisp can run here."));
+  for (const char* subject : {"kernel", "CPU", "C library", "membarrier", "io_uring", "library"}) {
+    EXPECT_TRUE(contains("\n" + result.out, std::string("\n") + subject)) << subject;
+  }
+}
+
+TEST(Doctor, Json) {
+  std::string strange = "strange \"name\" \\ \xff\xc3\xa4";
+  script_home(strange);
+  Result result = spawn({.args = {kWisp, "doctor", "--json"}, .env = {{"WISP_JDKS", scratch()}}});
+  EXPECT_EQ(result.exit, 0) << result.all();
+  EXPECT_TRUE(contains(result.out, "strange \\\"name\\\" \\\\ \\ufffd\xc3\xa4")) << result.out;
+  EXPECT_TRUE(contains(result.out, "\"canRun\": true"));
+}
+
+TEST(Doctor, SaysReasonAndCure) {
+  std::string home = script_home("wrapper");
+  Result result = spawn({.args = {kWisp, "doctor"}, .env = {{"JAVA_HOME", home}}});
+  EXPECT_TRUE(contains(result.out, home + "/bin/java is not a 64-bit ELF program")) << result.out;
+  EXPECT_TRUE(contains(result.out, "-> name the JDK itself"));
+}
+
+TEST(Doctor, ExitsOneWhenWispCannotRun) {
+  // The command alone, without a library beside it.
+  std::string bare = scratch() + "/bare/bin";
+  fs::create_directories(bare);
+  fs::copy_file(kWisp, bare + "/wisp", fs::copy_options::overwrite_existing);
+  Result result = spawn({.args = {bare + "/wisp", "doctor"}});
+  EXPECT_EQ(result.exit, 1) << result.all();
+  EXPECT_TRUE(contains(result.out, "libwisp.so is missing")) << result.out;
+}
+
+TEST(PlainRun, WithoutTheLibrary) {
+  std::string bare = scratch() + "/bare2/bin";
+  fs::create_directories(bare);
+  fs::copy_file(kWisp, bare + "/wisp", fs::copy_options::overwrite_existing);
+  Result result = spawn({.args = {bare + "/wisp", "java", "--jdk", jdks()[0], "-XX:+UseWisp2",
+                                  "-cp", kClasses, "Probe", "exit", "3"}});
+  EXPECT_EQ(result.exit, 3) << result.all();
+  EXPECT_EQ(count(result.err, "\n"), 1) << result.err;
+  EXPECT_EQ(result.err.find("wisp: running on plain threads: "), 0u) << result.err;
+}
+
+TEST(PlainRun, InstallTreeWithLibWisp) {
+  std::string tree = scratch() + "/tree";
+  fs::create_directories(tree + "/bin");
+  fs::create_directories(tree + "/lib/wisp");
+  fs::copy_file(kWisp, tree + "/bin/wisp", fs::copy_options::overwrite_existing);
+  fs::copy_file(kLibrary, tree + "/lib/wisp/libwisp.so", fs::copy_options::overwrite_existing);
+  Result result = spawn(
+      {.args = {tree + "/bin/wisp", "java", "--jdk", jdks()[0], "-XX:+UseWisp2", "-version"}});
+  EXPECT_TRUE(contains(result.err, "LD_PRELOAD=" + tree + "/lib/wisp/libwisp.so")) << result.err;
+  // A link to the command, as from /usr/local/bin.
+  fs::create_symlink(tree + "/bin/wisp", scratch() + "/wisp-link");
+  result = spawn({.args = {scratch() + "/wisp-link", "java", "--jdk", jdks()[0], "-XX:+UseWisp2",
+                           "-version"}});
+  EXPECT_TRUE(contains(result.err, "stub: ")) << result.err;
+}
+
+TEST(PlainRun, AFolderThatLdPreloadCannotName) {
+  std::string tree = scratch() + "/with blank";
+  fs::create_directories(tree + "/bin");
+  fs::create_directories(tree + "/lib");
+  fs::copy_file(kWisp, tree + "/bin/wisp", fs::copy_options::overwrite_existing);
+  fs::copy_file(kLibrary, tree + "/lib/libwisp.so", fs::copy_options::overwrite_existing);
+  Result result = spawn(
+      {.args = {tree + "/bin/wisp", "java", "--jdk", jdks()[0], "-XX:+UseWisp2", "-version"}});
+  EXPECT_EQ(result.exit, 0) << result.all();
+  EXPECT_TRUE(contains(result.err, "LD_PRELOAD cannot name")) << result.err;
+}
+
+TEST(PlainRun, Wrappers) {
+  std::string home = script_home("wrapper2");
+  Result result = spawn({.args = {kWisp, "java", "--jdk", home, "-XX:+UseWisp2", "-x", "Main"}});
+  EXPECT_EQ(result.exit, 0) << result.all();
+  EXPECT_EQ(result.out, "script -x Main\n");
+  EXPECT_EQ(count(result.err, "\n"), 1) << result.err;
+}
+
+TEST(PlainRun, AnotherLinker) {
+  // The same JDK, but its launcher names musl's linker: only the name decides, nothing is run.
+  std::string home = scratch() + "/musl";
+  fs::create_directories(home + "/bin");
+  std::ifstream file(jdks()[0] + "/bin/java", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  size_t at = bytes.find("/lib64/ld-linux-x86-64.so.2");
+  if (at == std::string::npos) GTEST_SKIP() << "not x86-64";
+  bytes.replace(at, 27, std::string("/lib/ld-musl-x86_64.so.1\0\0\0", 27));
+  write_file("musl/bin/java", bytes);
+  chmod((home + "/bin/java").c_str(), 0755);
+  Result result = spawn({.args = {kWisp, "java", "--jdk", home, "-XX:+UseWisp2", "-version"}});
+  EXPECT_TRUE(contains(result.err, "is built for musl")) << result.all();
+  // Damaged files are judged, not trusted.
+  for (size_t length : {0u, 10u, 64u, 200u, 1000u, 5000u}) {
+    write_file("musl/bin/java", bytes.substr(0, length));
+    result = spawn({.args = {kWisp, "java", "--jdk", home, "-XX:+UseWisp2", "-version"}});
+    EXPECT_EQ(result.signal, 0) << length;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,305 @@
+// The search: fibers, which step comes next, which states were seen. See engine.h.
+#include "engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+namespace model {
+
+Engine* g_engine = nullptr;
+
+Engine::Engine(const Options& options, const Scenario& scenario)
+    : options_(options), arena_(static_cast<char*>(calloc(1, kArena))), scenario_(scenario) {}
+
+Engine::~Engine() {
+  for (Thread* t : pool_) {
+    munmap(t->stack, Thread::kStack);
+    delete t;
+  }
+  free(arena_);
+}
+
+// --- fibers. ucontext makes the first entry; after that only _setjmp/_longjmp, which need no
+// system call. A fiber whose execution was abandoned is simply restarted at its base.
+void Engine::fiber_main() {
+  _setjmp(g_engine->threads_[g_engine->current_]->base);
+  Engine* e = g_engine;
+  e->test_->bodies_[e->current_].run();
+  e->threads_[e->current_]->pending = Pending{Op::Done};
+  _longjmp(e->engine_, 1);
+}
+
+void Engine::start_fiber(int index) {
+  Thread* t = threads_[index];
+  current_ = index;
+  if (_setjmp(engine_) == 0) {
+    if (t->stack != nullptr) _longjmp(t->base, 1);
+    t->stack = static_cast<char*>(mmap(nullptr, Thread::kStack, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (t->stack == MAP_FAILED) abort();
+    getcontext(&t->context);
+    t->context.uc_stack.ss_sp = t->stack;
+    t->context.uc_stack.ss_size = Thread::kStack;
+    t->context.uc_link = nullptr;
+    makecontext(&t->context, fiber_main, 0);
+    setcontext(&t->context);
+  }
+  current_ = kOutside;
+}
+
+void Engine::resume(int thread) {
+  current_ = thread;
+  threads_[thread]->settled = threads_[thread]->pushed;
+  if (_setjmp(engine_) == 0) _longjmp(threads_[thread]->resume, 1);
+  current_ = kOutside;
+}
+
+void Engine::visible(const Pending& pending) {
+  if (current_ == kOutside) return;
+  Thread* t = threads_[current_];
+  t->pending = pending;
+  if (_setjmp(t->resume) == 0) _longjmp(engine_, 1);
+}
+void Engine::visible(Op op, int loc, Site at) {
+  Pending p;
+  p.op = op;
+  p.loc = loc;
+  p.at = at;
+  visible(p);
+}
+
+// --- what can happen next
+bool Engine::barrier_passed(const Thread& t) const {
+  for (size_t j = 0; j < t.barrier.size(); ++j)
+    if (threads_[j]->flushed < t.barrier[j]) return false;
+  return true;
+}
+
+bool Engine::enabled(int thread) const {
+  const Thread& t = *threads_[thread];
+  const Pending& p = t.pending;
+  switch (p.op) {
+    case Op::Start:
+    case Op::Load:
+    case Op::Step: return true;
+    case Op::Await: {
+      // As the thread itself would see it.
+      for (int i = t.buffered - 1; i >= 0; --i)
+        if (t.buffer[i].loc == p.loc) return p.wanted(p.context, t.buffer[i].value);
+      return p.wanted(p.context, locations_[p.loc].value);
+    }
+    case Op::Store:
+    case Op::Rmw:
+    case Op::Fence:
+    case Op::FutexWait:
+    case Op::FutexWake: return t.buffered == 0;
+    case Op::Membarrier: return t.buffered == 0 && barrier_passed(t);
+    case Op::Lock: return t.buffered == 0 && locations_[p.loc].value == 0;
+    case Op::FutexSleep: return t.woken || p.may_time_out;
+    case Op::Done: return false;
+  }
+  return false;
+}
+
+// Thread i's operation is 2i, its buffer's oldest store 2i+1. The first choice is the tamest: stores
+// reach memory at once and the same thread goes on. So a failure's schedule shows what it needs.
+void Engine::options_at(std::vector<int>& out) const {
+  out.clear();
+  const int n = static_cast<int>(threads_.size());
+  for (int i = 0; i < n; ++i)
+    if (i == last_ && threads_[i]->buffered > 0) out.push_back(2 * i + 1);
+  bool can_go_on = last_ != kOutside && enabled(last_);
+  if (can_go_on) out.push_back(2 * last_);
+  bool may_switch = !can_go_on || options_.preemptions < 0 || preempted_ < options_.preemptions;
+  for (int i = 0; i < n; ++i) {
+    if (i == last_) continue;
+    if (threads_[i]->buffered > 0) out.push_back(2 * i + 1);
+    if (may_switch && enabled(i)) out.push_back(2 * i);
+  }
+}
+
+uint64_t Engine::hash_watched() const {
+  uint64_t h = 0;
+  for (auto& [data, size] : watched_)
+    for (size_t i = 0; i < size; i += 8) {
+      uint64_t word = 0;
+      memcpy(&word, data + i, size - i < 8 ? size - i : 8);
+      h = mix(h, word);
+    }
+  return h;
+}
+
+uint64_t Engine::key() const {
+  uint64_t h = hash_watched();
+  for (const Location& l : locations_) h = mix(mix(h, l.stamp), static_cast<uint64_t>(l.dead_by));
+  for (const Thread* t : threads_) {
+    h = mix(mix(h, t->history), t->woken);
+    for (int i = 0; i < t->buffered; ++i)
+      h = mix(mix(h, static_cast<uint64_t>(t->buffer[i].loc)), t->buffer[i].stamp);
+    h = mix(h, static_cast<uint64_t>(t->buffered));
+    if (t->pending.op == Op::Membarrier)
+      for (size_t j = 0; j < t->barrier.size(); ++j)
+        h = mix(h, t->barrier[j] > threads_[j]->flushed ? t->barrier[j] - threads_[j]->flushed : 0);
+  }
+  for (int s : sleepers_) h = mix(h, static_cast<uint64_t>(s) + 1);
+  if (options_.preemptions >= 0)
+    h = mix(mix(h, static_cast<uint64_t>(last_)), static_cast<uint64_t>(preempted_));
+  return h;
+}
+
+uint32_t Engine::decide(uint32_t n) {
+  if (n <= 1) return 0;
+  if (depth_ == choices_.size()) choices_.push_back({0, n});
+  Choice& c = choices_[depth_++];
+  if (c.count == 0) c.count = n;  // from a seed
+  if (c.count != n || c.taken >= n) {
+    fprintf(stderr, "model: the scenario is not deterministic, or the seed is not its own\n");
+    abort();
+  }
+  return c.taken;
+}
+
+// Only locations made in set-up have the same number in every execution.
+bool Engine::private_to_current(int loc) const {
+  return loc < static_cast<int>(writer_.size()) &&
+         (writer_[loc] == kNobody || writer_[loc] == current_);
+}
+void Engine::note_write(int loc) {
+  if (loc >= static_cast<int>(writer_.size()) || current_ == kOutside) return;
+  if (writer_[loc] == kNobody) {
+    guess_was_wrong_ = true;  // others may have read it as a constant
+    writer_[loc] = current_;
+  } else if (writer_[loc] != current_ && writer_[loc] != kSeveral) {
+    guess_was_wrong_ = true;
+    writer_[loc] = kSeveral;
+  }
+}
+
+void Engine::flush(int thread) {
+  Thread* t = threads_[thread];
+  Buffered b = t->buffer[0];
+  for (int i = 1; i < t->buffered; ++i) t->buffer[i - 1] = t->buffer[i];
+  --t->buffered;
+  ++t->flushed;
+  Location& l = locations_[b.loc];
+  log_flush(*t, b);
+  if (l.dead_by != kAlive && l.dead_by != thread) {
+    failed_ = true;
+    message_ = "a buffered store hits what another thread has destroyed: " + name_of(b.loc);
+  }
+  l.value = b.value;
+  l.stamp = b.stamp;
+}
+
+Engine::End Engine::finish(Test& test) {
+  bool stuck_for_good = false;
+  for (size_t i = 0; i < threads_.size(); ++i)
+    if (threads_[i]->pending.op != Op::Done && !threads_[i]->daemon) stuck_for_good = true;
+  if (stuck_for_good) {
+    message_ = "deadlock: " + stuck();
+    return End::Failed;
+  }
+  if (test.finally_ && _setjmp(engine_) == 0) test.finally_();
+  return failed_ ? End::Failed : End::Done;
+}
+
+Engine::End Engine::run_once() {
+  locations_.clear();
+  sleepers_.clear();
+  trace_.clear();
+  memset(arena_, 0, arena_used_);
+  arena_used_ = 0;
+  watched_.clear();
+  depth_ = 0;
+  steps_ = 0;
+  last_ = current_ = kOutside;
+  preempted_ = 0;
+  Test test;
+  test_ = &test;
+  scenario_(test);
+  writer_.resize(locations_.size(), kNobody);
+  writer_at_start_ = writer_;
+  threads_.clear();
+  for (size_t i = 0; i < test.bodies_.size(); ++i) {
+    if (i == pool_.size()) pool_.push_back(new Thread);
+    Thread* t = pool_[i];
+    t->name = test.bodies_[i].name;
+    t->daemon = test.bodies_[i].daemon;
+    t->pending = Pending{};
+    t->history = i;
+    t->buffered = 0;
+    t->pushed = t->flushed = t->settled = 0;
+    t->woken = false;
+    t->barrier.clear();
+    threads_.push_back(t);
+  }
+  // Up to its first visible operation a thread touches nothing shared: no choice to make.
+  for (size_t i = 0; i < threads_.size() && !failed_; ++i) start_fiber(static_cast<int>(i));
+  End end = End::Done;
+  std::vector<int> next;
+  while (!failed_) {
+    options_at(next);
+    if (next.empty()) {
+      end = finish(test);
+      break;
+    }
+    if (++steps_ > options_.max_steps) {
+      message_ = "livelock? too many steps; " + stuck();
+      failed_ = true;
+      break;
+    }
+    if (next.size() > 1 && depth_ == choices_.size() && !seen_.insert(key()).second) {
+      end = End::Cut;
+      break;
+    }
+    int pick = next[decide(static_cast<uint32_t>(next.size()))];
+    if (pick & 1) {
+      flush(pick / 2);
+      continue;
+    }
+    if (last_ != kOutside && pick / 2 != last_ && enabled(last_)) ++preempted_;
+    last_ = pick / 2;
+    resume(last_);
+  }
+  if (failed_) end = End::Failed;
+  for (auto it = test.at_end_.rbegin(); it != test.at_end_.rend(); ++it) (*it)();
+  test_ = nullptr;
+  return end;
+}
+
+// The next leaf: the deepest choice that has an untried alternative.
+bool Engine::next_prefix() {
+  while (!choices_.empty() && choices_.back().taken + 1 == choices_.back().count)
+    choices_.pop_back();
+  if (choices_.empty()) return false;
+  ++choices_.back().taken;
+  return true;
+}
+
+void Engine::explore(Result& result) {
+  g_engine = this;
+  for (;;) {
+    End end = run_once();
+    ++result.executions;
+    if (guess_was_wrong_) {
+      guess_was_wrong_ = failed_ = false;
+      if (options_.restarted) options_.restarted();
+      choices_.clear();
+      seen_.clear();
+      continue;
+    }
+    if (end == End::Failed) {
+      result.failed = true;
+      result.message = message_;
+      result.seed = seed();
+      break;
+    }
+    if (seen_.size() > options_.max_states) result.complete = false;
+    if (!result.complete || !next_prefix()) break;
+  }
+  result.states = seen_.size();
+  g_engine = nullptr;
+}
+
+}  // namespace model

@@ -1,0 +1,65 @@
+// For programs that run twice, plain and with libwisp.so preloaded, and must not see a difference.
+#pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct start_request {
+  pthread_t* thread;
+  const pthread_attr_t* attr;
+  void* (*run)(void*);
+  void* argument;
+  int result;
+};
+void JVM_StartThread(void* env, void* thread);
+
+#define CHECK(what)                                                             \
+  do {                                                                          \
+    if (!(what)) {                                                              \
+      fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #what, errno); \
+      _exit(1);                                                                 \
+    }                                                                           \
+  } while (0)
+
+// Starts a "Java" thread: a task under Wisp.
+static inline int start_java(pthread_t* thread, const pthread_attr_t* attr, void* (*run)(void*),
+                             void* argument) {
+  struct start_request r = {thread, attr, run, argument, -1};
+  JVM_StartThread(NULL, &r);
+  return r.result;
+}
+static inline pthread_t java(void* (*run)(void*), void* argument) {
+  pthread_t thread;
+  CHECK(start_java(&thread, NULL, run, argument) == 0);
+  return thread;
+}
+static inline void join(pthread_t thread) { CHECK(pthread_join(thread, NULL) == 0); }
+
+static inline void sleep_ms(long ms) {
+  struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+  while (nanosleep(&t, &t) != 0 && errno == EINTR) {
+  }
+}
+
+// Fails when Wisp should be on and is not, so that a test never passes for the wrong reason.
+static void* report_tid(void* out) {
+  *(pid_t*)out = gettid();
+  return NULL;
+}
+static inline void check_tasks(void) {
+  pid_t tid = 0;
+  join(java(report_tid, &tid));
+  int is_task = tid >= 4 * 1024 * 1024;  // beyond what the kernel gives out
+  CHECK(is_task == (getenv("EXPECT_TASKS") != NULL));
+}

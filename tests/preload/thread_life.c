@@ -1,0 +1,145 @@
+// A thread from pthread_create to pthread_join, with everything POSIX says happens on the way.
+#include "preload.h"
+
+static pthread_key_t g_key;
+static int g_destroyed, g_cleaned;
+
+static void destroy(void* value) { g_destroyed += *(int*)value; }
+static void cleanup(void* value) { g_cleaned += *(int*)value; }
+
+static void* returns(void* argument) { return argument; }
+
+// gcc takes it for endless, not seeing the exit.
+#pragma GCC diagnostic ignored "-Winfinite-recursion"
+static int __attribute__((noinline)) deep(int n) {
+  if (n == 0) pthread_exit((void*)77);
+  return deep(n - 1) + n;
+}
+
+static void* exits(void* argument) {
+  (void)argument;
+  static int one = 1;
+  CHECK(pthread_setspecific(g_key, &one) == 0);
+  pthread_cleanup_push(cleanup, &one);
+  CHECK(deep(10) == 0);
+  pthread_cleanup_pop(0);
+  return NULL;
+}
+
+static void* describes_itself(void* argument) {
+  (void)argument;
+  pthread_attr_t attr;
+  void* base;
+  size_t size, guard;
+  CHECK(pthread_getattr_np(pthread_self(), &attr) == 0);
+  CHECK(pthread_attr_getstack(&attr, &base, &size) == 0);
+  CHECK(pthread_attr_getguardsize(&attr, &guard) == 0);
+  CHECK((char*)&attr > (char*)base && (char*)&attr < (char*)base + size);
+  CHECK(size >= 300 * 1024 && size <= 400 * 1024);
+  pthread_attr_destroy(&attr);
+
+  char name[16];
+  CHECK(pthread_setname_np(pthread_self(), "fifteen-letters") == 0);
+  CHECK(pthread_setname_np(pthread_self(), "sixteen-letters!") == ERANGE);
+  CHECK(pthread_getname_np(pthread_self(), name, sizeof name) == 0);
+  CHECK(strcmp(name, "fifteen-letters") == 0);
+
+  clockid_t clock;
+  struct timespec before, after, own;
+  CHECK(pthread_getcpuclockid(pthread_self(), &clock) == 0);
+  CHECK(clock_getres(clock, &before) == 0 && before.tv_sec == 0);
+  CHECK(clock_gettime(clock, &before) == 0);
+  sleep_ms(50);
+  CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own) == 0);
+  for (volatile long i = 0; i < 30000000; ++i) {
+  }
+  CHECK(clock_gettime(clock, &after) == 0);
+  double slept = (own.tv_sec - before.tv_sec) + (own.tv_nsec - before.tv_nsec) / 1e9;
+  double spun = (after.tv_sec - own.tv_sec) + (after.tv_nsec - own.tv_nsec) / 1e9;
+  CHECK(slept >= 0 && slept < 0.03);
+  CHECK(spun > 0.005 && spun < 5);
+
+  cpu_set_t set;
+  int policy;
+  struct sched_param param;
+  CHECK(pthread_getaffinity_np(pthread_self(), sizeof set, &set) == 0 && CPU_COUNT(&set) > 0);
+  CHECK(sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0);
+  CHECK(sched_getaffinity(gettid(), sizeof set, &set) == 0 && CPU_COUNT(&set) > 0);
+  CHECK(pthread_getschedparam(pthread_self(), &policy, &param) == 0 && policy == SCHED_OTHER);
+  CHECK(pthread_setschedparam(pthread_self(), SCHED_OTHER, &param) == 0);
+  CHECK(pthread_join(pthread_self(), NULL) == EDEADLK);
+  return NULL;
+}
+
+static void* waits_for(void* semaphore_fd) {
+  char c;
+  CHECK(read(*(int*)semaphore_fd, &c, 1) == 1);
+  return (void*)5;
+}
+
+static void* creates_children(void* argument) {
+  (void)argument;
+  pthread_t plain;
+  void* result;
+  CHECK(pthread_create(&plain, NULL, returns, (void*)3) == 0);  // stays a kernel thread
+  CHECK(pthread_join(plain, &result) == 0 && result == (void*)3);
+  pthread_t task = java(returns, (void*)4);
+  CHECK(pthread_join(task, &result) == 0 && result == (void*)4);
+  return NULL;
+}
+
+static void* cancelled(void* argument) {
+  *(volatile int*)argument = 1;
+  for (;;) {
+    pthread_testcancel();
+    sched_yield();
+  }
+  return NULL;
+}
+
+int main(void) {
+  check_tasks();
+  void* result;
+  pthread_t t;
+
+  CHECK(pthread_join(java(returns, (void*)42), &result) == 0 && result == (void*)42);
+
+  // Twice, so that the second one runs on a block that has had a thread end this way.
+  CHECK(pthread_key_create(&g_key, destroy) == 0);
+  for (int i = 1; i <= 3; ++i) {
+    CHECK(pthread_join(java(exits, NULL), &result) == 0 && result == (void*)77);
+    CHECK(g_destroyed == i && g_cleaned == i);
+  }
+
+  pthread_attr_t attr;
+  pthread_attr_init(&attr);
+  pthread_attr_setstacksize(&attr, 320 * 1024);
+  pthread_attr_setguardsize(&attr, 0);
+  CHECK(start_java(&t, &attr, describes_itself, NULL) == 0);
+  join(t);
+
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  t = java(waits_for, &ends[0]);
+  CHECK(pthread_tryjoin_np(t, &result) == EBUSY);
+  struct timespec soon;
+  clock_gettime(CLOCK_REALTIME, &soon);
+  soon.tv_nsec += 20000000;
+  if (soon.tv_nsec >= 1000000000) soon.tv_sec++, soon.tv_nsec -= 1000000000;
+  CHECK(pthread_timedjoin_np(t, &result, &soon) == ETIMEDOUT);
+  CHECK(write(ends[1], "x", 1) == 1);
+  CHECK(pthread_join(t, &result) == 0 && result == (void*)5);
+
+  pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+  for (int i = 0; i < 100; ++i) CHECK(start_java(&t, &attr, returns, NULL) == 0);
+  for (int i = 0; i < 100; ++i) CHECK(pthread_detach(java(returns, NULL)) == 0);
+
+  join(java(creates_children, NULL));
+
+  volatile int running = 0;
+  t = java(cancelled, (void*)&running);
+  while (!running) sched_yield();
+  CHECK(pthread_cancel(t) == 0);
+  CHECK(pthread_join(t, &result) == 0 && result == PTHREAD_CANCELED);
+  return 0;
+}

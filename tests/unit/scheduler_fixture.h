@@ -1,0 +1,96 @@
+// Runs C++ lambdas as tasks, without preload: what the interposed pthread_create does for Java.
+#pragma once
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
+#include "platform/kernel.h"
+#include "scheduler/scheduler.h"
+#include "sync/parking_lot.h"
+
+namespace wisp::test {
+
+inline void task_main(WispTask* t) {
+#if WISP_SWITCH_FS
+  if (t->block_used)
+    thread_block_reset(&t->block);
+  else
+    thread_block_first_run();
+#endif
+  void* result = t->start_routine(t->start_argument);
+#if WISP_SWITCH_FS
+  thread_block_exit_hooks(&t->block);
+#endif
+  exit_current(t, result);
+}
+
+// WISP_TEST_CARRIERS in the environment overrides (default 2), so that one binary covers both.
+inline int carriers() {
+  const char* n = getenv("WISP_TEST_CARRIERS");
+  return n != nullptr ? atoi(n) : 2;
+}
+
+inline void start_scheduler() {
+  static bool started = [] {
+    const char* why = nullptr;
+    kernel::membarrier_register();
+    context_setup();
+#if WISP_SWITCH_FS
+    if (!thread_block_probe(&why)) {
+      fprintf(stderr, "%s\n", why);
+      abort();
+    }
+    thread_block_keep_module(reinterpret_cast<const void*>(&task_main));
+#endif
+    (void)why;
+    g_task_main = task_main;
+    g_task_exiting = [](WispTask*) { return true; };
+    SchedulerConfig config;
+    config.carriers = carriers();
+    config.stack_size = 128 * 1024;
+    return scheduler_start(config);
+  }();
+  if (!started) abort();
+}
+
+inline void* call_function(void* argument) {
+  auto* f = static_cast<std::function<void()>*>(argument);
+  (*f)();
+  delete f;
+  return nullptr;
+}
+
+inline WispTask* spawn(std::function<void()> f) {
+  start_scheduler();
+  WispTask* t = nullptr;
+  int error = task_create(&t, call_function, new std::function<void()>(std::move(f)), 0, 4096, true);
+  if (error != 0) abort();
+  RuntimeEntry entry;
+  ready(t);
+  return t;
+}
+
+// A counter kernel threads and tasks can wait for.
+class Latch {
+ public:
+  explicit Latch(uint32_t n) : left_(n) {}
+  void count_down() {
+    RuntimeEntry entry;
+    if (left_.fetch_sub(1) == 1) ParkingLot::unpark(&left_, ~0u);
+  }
+  void wait() {
+    while (left_.load() != 0) {
+      RuntimeEntry entry;
+      park(&left_, kForever, [this] { return left_.load() != 0; });
+    }
+  }
+
+ private:
+  std::atomic<uint32_t> left_;
+};
+
+}  // namespace wisp::test

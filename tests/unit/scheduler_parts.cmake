@@ -1,0 +1,5 @@
+# Unit tests of the scheduler's data structures; each compiles the sources it tests, nothing else.
+wisp_unit_test(timer_heap_test
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/timer_heap_test.cpp
+          ${PROJECT_SOURCE_DIR}/runtime/scheduler/timer_heap.cpp)
+wisp_unit_test(run_queue_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/run_queue_test.cpp)

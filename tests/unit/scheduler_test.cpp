@@ -1,0 +1,191 @@
+// The scheduler without Java: tasks run, yield, park, are woken from everywhere, are handed off.
+#include "scheduler/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "unit/scheduler_fixture.h"
+
+namespace wisp::test {
+
+TEST(Scheduler, RunsATask) {
+  Latch done(1);
+  std::atomic<bool> on_task{false};
+  spawn([&] {
+    on_task = current_task() != nullptr;
+    done.count_down();
+  });
+  done.wait();
+  EXPECT_TRUE(on_task);
+}
+
+TEST(Scheduler, RunsTenThousandTasks) {
+  constexpr int kTasks = WISP_SWITCH_FS ? 10000 : 1000;
+  Latch done(kTasks);
+  std::atomic<int> ran{0};
+  for (int i = 0; i < kTasks; ++i)
+    spawn([&] {
+      ran++;
+      done.count_down();
+    });
+  done.wait();
+  EXPECT_EQ(kTasks, ran);
+}
+
+TEST(Scheduler, YieldAlternates) {
+  Latch done(2);
+  std::atomic<int> turns{0};
+  for (int i = 0; i < 2; ++i)
+    spawn([&] {
+      for (int n = 0; n < 10000; ++n) {
+        RuntimeEntry entry;
+        turns++;
+        yield_current(entry.task());
+      }
+      done.count_down();
+    });
+  done.wait();
+  EXPECT_EQ(20000, turns);
+}
+
+TEST(Scheduler, PingPong) {
+  std::atomic<uint32_t> ball{0};
+  Latch done(2);
+  constexpr uint32_t kRounds = 100000;
+  for (uint32_t side = 0; side < 2; ++side)
+    spawn([&, side] {
+      for (uint32_t n = 0; n < kRounds; ++n) {
+        RuntimeEntry entry;
+        while (ball.load() % 2 != side) park(&ball, kForever, [&] { return ball.load() % 2 != side; });
+        ball++;
+        ParkingLot::unpark(&ball, 1);
+      }
+      done.count_down();
+    });
+  done.wait();
+  EXPECT_EQ(2 * kRounds, ball);
+}
+
+TEST(Scheduler, KernelThreadAndTaskWakeEachOther) {
+  std::atomic<uint32_t> ball{0};
+  Latch done(1);
+  constexpr uint32_t kRounds = 2000;
+  auto play = [&](uint32_t side) {
+    for (uint32_t n = 0; n < kRounds; ++n) {
+      RuntimeEntry entry;
+      while (ball.load() % 2 != side) park(&ball, kForever, [&] { return ball.load() % 2 != side; });
+      ball++;
+      ParkingLot::unpark(&ball, 1);
+    }
+  };
+  spawn([&] {
+    play(0);
+    done.count_down();
+  });
+  play(1);
+  done.wait();
+  EXPECT_EQ(2 * kRounds, ball);
+}
+
+TEST(Scheduler, TimedParkEndsInTime) {
+  Latch done(50);
+  std::atomic<int> timed_out{0}, early{0};
+  for (int i = 0; i < 50; ++i)
+    spawn([&, i] {
+      for (int n = 0; n < 10; ++n) {
+        uint64_t deadline = monotonic_ns() + 1000000ull * (i % 7 + 1);
+        {
+          RuntimeEntry entry;
+          uint32_t key = 0;
+          if (park(&key, deadline, [] { return true; }) == WakeReason::TimedOut) timed_out++;
+        }
+        if (monotonic_ns() < deadline) early++;
+      }
+      done.count_down();
+    });
+  done.wait();
+  EXPECT_EQ(500, timed_out);
+  EXPECT_EQ(0, early);
+}
+
+TEST(Scheduler, ASpinningTaskDoesNotStopTheOthers) {
+  // More spinners than carriers, waiting for a task that can run only if a carrier is taken away.
+  int spinners = carriers() + 1;
+  std::atomic<bool> go{false};
+  Latch done(spinners + 1);
+  for (int i = 0; i < spinners; ++i)
+    spawn([&] {
+      while (!go.load(std::memory_order_relaxed)) cpu_pause();
+      done.count_down();
+    });
+  spawn([&] {
+    go = true;
+    done.count_down();
+  });
+  done.wait();
+}
+
+TEST(Scheduler, BlockedKernelCallsDoNotStopTheOthers) {
+  int pipes[2];
+  ASSERT_EQ(0, pipe(pipes));
+  int readers = carriers() + 3;
+  Latch done(readers);
+  for (int i = 0; i < readers; ++i)
+    spawn([&, announced = i % 2 == 0] {
+      char c;
+      if (announced) {
+        BlockingRegion region;
+        EXPECT_EQ(1, read(pipes[0], &c, 1));
+      } else {
+        EXPECT_EQ(1, read(pipes[0], &c, 1));
+      }
+      done.count_down();
+    });
+  spawn([&] {
+    for (int i = 0; i < readers; ++i) EXPECT_EQ(1, write(pipes[1], "x", 1));
+  });
+  done.wait();
+  close(pipes[0]);
+  close(pipes[1]);
+}
+
+TEST(Scheduler, StressWakeUpsFromEverywhere) {
+  constexpr int kSlots = 16, kPerTask = 3000;
+  std::atomic<uint32_t> tokens[kSlots] = {};
+  std::atomic<int> taken{0};
+  constexpr int kTakers = 32;
+  Latch done(kTakers);
+  for (int i = 0; i < kTakers; ++i)
+    spawn([&, i] {
+      for (int n = 0; n < kPerTask; ++n) {
+        auto& slot = tokens[(i + n) % kSlots];
+        RuntimeEntry entry;
+        for (;;) {
+          uint32_t v = slot.load();
+          if (v != 0 && slot.compare_exchange_strong(v, v - 1)) break;
+          if (v == 0)
+            park(&slot, monotonic_ns() + 50000000, [&] { return slot.load() == 0; });
+        }
+        taken++;
+        if (n % 64 == 0) yield_current(entry.task());
+      }
+      done.count_down();
+    });
+  std::vector<std::thread> givers;
+  for (int g = 0; g < 2; ++g)
+    givers.emplace_back([&, g] {
+      for (int n = 0; n < kTakers * kPerTask / 2; ++n) {
+        auto& slot = tokens[(n * 2 + g) % kSlots];
+        RuntimeEntry entry;
+        slot++;
+        ParkingLot::unpark(&slot, 1);
+      }
+    });
+  for (auto& t : givers) t.join();
+  // Tokens are spread evenly, takers ask evenly: all are served.
+  done.wait();
+  EXPECT_EQ(kTakers * kPerTask, taken);
+}
+
+}  // namespace wisp::test
