@@ -51,7 +51,7 @@ class CompatibilityTest {
         }
         List<Jdk> found = Jdk.findAll(Settings.ROOT);
         List<Jdk> chosen = new ArrayList<>(choose(found));
-        chosen.sort(Comparator.comparing(jdk -> !runsInFull(jdk))); // the news are there, if any
+        chosen.sort(Comparator.comparing(jdk -> !runsInFull(jdk))); // what tells most comes first
         for (Jdk jdk : chosen) {
             addEntries(entries, jdk, runsInFull(jdk));
         }
