@@ -23,7 +23,9 @@ long disk_write(int fd, const iovec* parts, int count, off_t offset);
 void disk_opened(int fd, int flags);
 
 // Around a call that announces itself as slow (fsync, flock, ftruncate...). On a kernel thread and
-// inside the runtime it is the call alone. Measured: docs/design.md, "Disk files".
+// inside the runtime it is the call alone. A region costs 75-90 ns while nobody waits for the carrier,
+// 2 us when somebody does (a worker is woken): less than what io_uring costs for such calls, which
+// the kernel hands to a thread of its own in any case.
 template <typename F>
 inline auto disk_wait(F&& call) {
   BlockingRegion region;
