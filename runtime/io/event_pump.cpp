@@ -9,12 +9,11 @@
 // itself is such an edge if the descriptor is ready by then.
 #include "io/event_pump.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "io/kept.h"
 #include "io/poll_wait.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
@@ -143,16 +142,12 @@ int poll(uint64_t deadline_ns) {
 
 const Poller kPoller = {poll, interrupt};
 
-// Programs expect the lowest free number for their own descriptors: ours go out of the way.
 int move_up(long fd) {
   if (fd < 0) return static_cast<int>(fd);
-  rlimit limit{0, 0};
-  kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
-  long from = limit.rlim_cur > 1024 ? 1000 : static_cast<long>(limit.rlim_cur) - 8;
-  long high = from > fd ? kernel::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from) : -1;
+  int high = high_duplicate(static_cast<int>(fd));
   if (high < 0) return static_cast<int>(fd);
   kernel::call(SYS_close, fd);
-  return static_cast<int>(high);
+  return high;
 }
 
 bool start() {
