@@ -53,6 +53,13 @@ void announce_work() {
     sysmon_notice();
 }
 
+void publish_with_work(Carrier* c) {
+  // Nobody looks into the next slot of a carrier without a current task: thieves wait for its waker
+  // to park. The ring is seen by everybody.
+  if (WispTask* t = c->swap_next(nullptr)) push_local(c, t);
+  g_scheduler.idle.publish_carrier(c);
+}
+
 void give_away(Carrier* c) {
   Scheduler& s = g_scheduler;
   bool has_work = c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty() ||
@@ -63,12 +70,13 @@ void give_away(Carrier* c) {
       return;
     }
   }
-  s.idle.publish_carrier(c);
+  publish_with_work(c);
   uint64_t deadline = c->next_deadline.load(std::memory_order_relaxed);
   if (deadline != ~0ull && deadline < g_watched.load(std::memory_order_relaxed))
     sysmon_watch_deadline(deadline);
   if (has_work) {
-    sysmon_notice_slow();  // it makes a worker
+    // It makes a worker, which looks for work as every new spare does (next_task).
+    sysmon_notice_slow();
     return;
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);  // publish, then look (idle.h)
@@ -246,6 +254,11 @@ static WispTask* next_task(Worker* w) {
     if (c == nullptr) {  // it lent itself to a handed-off task, which has now parked
       if (s.idle.spares() > s.carrier_count + kMaxSpares) return nullptr;
       s.idle.publish_spare(w);
+      // A carrier may have been given away with work while there was no spare to take it. seq_cst:
+      // published, then looked; who gives a carrier away publishes that, then looks for a spare
+      // under the same lock: one sees the other.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      if (s.idle.idle() != 0 && any_work_visible(nullptr) && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
       continue;
     }
