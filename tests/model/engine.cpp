@@ -10,7 +10,7 @@ namespace model {
 Engine* g_engine = nullptr;
 
 Engine::Engine(const Options& options, const Scenario& scenario)
-    : options_(options), arena_(static_cast<char*>(malloc(kArena))), scenario_(scenario) {}
+    : options_(options), arena_(static_cast<char*>(calloc(1, kArena))), scenario_(scenario) {}
 
 Engine::~Engine() {
   for (Thread* t : pool_) {
@@ -119,8 +119,19 @@ void Engine::options_at(std::vector<int>& out) const {
   }
 }
 
-uint64_t Engine::key() const {
+uint64_t Engine::hash_watched() const {
   uint64_t h = 0;
+  for (auto& [data, size] : watched_)
+    for (size_t i = 0; i < size; i += 8) {
+      uint64_t word = 0;
+      memcpy(&word, data + i, size - i < 8 ? size - i : 8);
+      h = mix(h, word);
+    }
+  return h;
+}
+
+uint64_t Engine::key() const {
+  uint64_t h = hash_watched();
   for (const Location& l : locations_) h = mix(mix(h, l.stamp), static_cast<uint64_t>(l.dead_by));
   for (const Thread* t : threads_) {
     h = mix(mix(h, t->history), t->woken);
@@ -197,7 +208,9 @@ Engine::End Engine::run_once() {
   locations_.clear();
   sleepers_.clear();
   trace_.clear();
+  memset(arena_, 0, arena_used_);
   arena_used_ = 0;
+  watched_.clear();
   depth_ = 0;
   steps_ = 0;
   last_ = current_ = kOutside;

@@ -96,6 +96,8 @@ class Engine {
   static constexpr size_t kArena = 1 << 20;
   char* arena_;
   size_t arena_used_ = 0;
+  std::vector<std::pair<const char*, size_t>> watched_;
+  uint64_t hash_watched() const;
 
  private:
   enum class End { Done, Cut, Failed };

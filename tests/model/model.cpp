@@ -33,7 +33,7 @@ uint64_t Engine::read(int loc, uint64_t* stamp) const {
 namespace {
 uint64_t stamp_of(const Engine& e, const Location& l, uint64_t value) {
   bool by_value = l.kind == detail::Stamp::Value ||
-                  (l.kind == detail::Stamp::Default && e.options_.by_value);
+                  (e.options_.by_value && (l.kind == detail::Stamp::Default || !e.watched_.empty()));
   return by_value || e.current_ == kOutside ? value : e.threads_[e.current_]->history;
 }
 }  // namespace
@@ -64,6 +64,9 @@ void* Test::allocate(size_t size, size_t align) {
   e->arena_used_ += size;
   if (e->arena_used_ > Engine::kArena) abort();
   return p;
+}
+void Test::watch(const void* data, size_t size) {
+  g_engine->watched_.push_back({static_cast<const char*>(data), size});
 }
 void Test::add(const char* name, std::function<void()> body, bool daemon) {
   bodies_.push_back({name, std::move(body), daemon});
@@ -97,6 +100,13 @@ void membarrier(Site at) {
 void step(Site at) {
   g_engine->visible(Op::Step, -1, at);
   g_engine->observe(3);
+}
+
+void forget(uint64_t tag, Site at) {
+  Engine& e = *g_engine;
+  if (e.options_.by_value && e.current_ != kOutside)
+    e.threads_[e.current_]->history =
+        mix(mix(static_cast<uint64_t>(e.current_), static_cast<uint64_t>(at.line)), tag);
 }
 
 uint32_t choose(uint32_t n, Site) {
@@ -180,12 +190,17 @@ void rmw_write(int loc, uint64_t value) {
   g_engine->log("  and writes", loc, value);
 }
 
+void observe_guarded(int loc) {
+  if (g_engine->locations_[loc].kind == Stamp::Lock) g_engine->observe(g_engine->hash_watched());
+}
+
 void lock(int loc, Site at) {
   Engine& e = *g_engine;
   e.visible(Op::Lock, loc, at);
   uint64_t stamp;
   if (e.read(loc, &stamp) != 0) fail("lock taken outside of the threads", at);
   e.observe(stamp);
+  observe_guarded(loc);
   e.write(loc, 1);
   e.log("lock", loc, 1);
 }
