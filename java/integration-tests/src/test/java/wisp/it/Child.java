@@ -81,7 +81,6 @@ record Child(String name, List<String> command, Map<String, String> environment,
         try {
             return output.get(10, TimeUnit.SECONDS);
         } catch (java.util.concurrent.TimeoutException e) {
-            process.descendants().forEach(ProcessHandle::destroyForcibly);
             return "(output still open 10 s after the process ended)";
         } catch (java.util.concurrent.ExecutionException e) {
             return "(output could not be read: " + e.getCause() + ")";
@@ -92,7 +91,6 @@ record Child(String name, List<String> command, Map<String, String> environment,
         return word.matches("[\\w@%+=:,./-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 
-    /** A copy with more to say. */
     static List<String> join(List<String> first, List<String> second) {
         List<String> all = new ArrayList<>(first);
         all.addAll(second);
