@@ -48,7 +48,7 @@ record Child(String name, List<String> command, Map<String, String> environment,
                 hangReport = HangReport.collect(this, process);
                 process.destroyForcibly().waitFor();
             }
-            return new Result(process.waitFor(), text(out, process), text(err, process), hangReport);
+            return new Result(process.waitFor(), text(out), text(err), hangReport);
         } finally {
             SLOTS.release();
         }
@@ -77,7 +77,7 @@ record Child(String name, List<String> command, Map<String, String> environment,
     }
 
     /** A grandchild may keep the pipe open after the child's end: do not wait for it for ever. */
-    private static String text(CompletableFuture<String> output, Process process) throws InterruptedException {
+    private static String text(CompletableFuture<String> output) throws InterruptedException {
         try {
             return output.get(10, TimeUnit.SECONDS);
         } catch (java.util.concurrent.TimeoutException e) {
