@@ -109,7 +109,7 @@ uint64_t descriptor_know(int fd, Descriptor* d) {
   uint64_t s = d->state.load(std::memory_order_acquire);
   while (WISP_UNLIKELY(kind_of(s) == kUnknown)) {
     // Not by libc: its fstat is a newer symbol than we may need, and errno stays the caller's.
-    struct stat st;
+    struct stat st = {};
     long flags = kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&st));
     if (flags == 0) flags = kernel::call(SYS_fcntl, fd, F_GETFL);
     if (flags < 0) return s;

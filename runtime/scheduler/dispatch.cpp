@@ -218,7 +218,7 @@ static void task_entry(void* left, void* user) {
   adopt_deferred(self->worker.load(std::memory_order_relaxed));
   ThreadSelf& me = thread_self();
   compiler_barrier();
-  me.depth.store(0, std::memory_order_relaxed);
+  me.depth.store(0, std::memory_order_release);
   compiler_barrier();
   if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
   g_task_main(self);

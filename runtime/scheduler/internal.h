@@ -56,6 +56,8 @@ void wake_searcher();
 // After a push that some sleeping carrier should see: full fence, then wake_searcher.
 void announce_work();
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
+// To the idle list, by its owner, with its queue not empty: other workers will take that.
+void publish_with_work(Carrier* c);
 bool any_work_visible(const Carrier* except);
 
 // --- timers.cpp

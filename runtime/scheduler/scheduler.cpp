@@ -159,7 +159,7 @@ bool start_kernel_thread(void* (*run)(void*), void* argument) {
   // Signal handlers of the program (HotSpot prints whole crash reports) run on this stack.
   real::pthread_attr_setstacksize(&attr, 512 * 1024);
   // Born with every signal blocked; a worker takes over the mask of the tasks it runs.
-  uint64_t old;
+  uint64_t old = 0;
   kernel::set_signal_mask(~0ull, &old);
   pthread_t thread;
   int r = real::pthread_create(&thread, &attr, run, argument);

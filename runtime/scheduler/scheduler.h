@@ -68,7 +68,7 @@ class RuntimeEntry {
     ThreadSelf& s = WISP_SWITCH_FS ? self_ : thread_self();
     compiler_barrier();
     uint32_t d = s.depth.load(std::memory_order_relaxed) - 1;
-    s.depth.store(d, std::memory_order_relaxed);
+    s.depth.store(d, std::memory_order_release);
     compiler_barrier();  // a signal from here on is handled at once; one before is pending
     if (WISP_UNLIKELY(d == 0 && s.pending_signals.load(std::memory_order_relaxed) != 0))
       runtime_leave_slow(s);

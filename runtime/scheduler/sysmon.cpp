@@ -37,7 +37,7 @@ static void run_by_spare(Carrier* c) {
     wake_worker(w, kRunCarrier);
     return;
   }
-  if (!worker_start(c)) g_scheduler.idle.publish_carrier(c);  // refused: others will take it
+  if (!worker_start(c)) publish_with_work(c);  // refused: others will take it
 }
 
 // The race with the task is explained in handoff.h.
@@ -65,13 +65,22 @@ struct Findings {
   uint32_t busy = 0;
   bool waiting = false;  // a task waits somewhere: look again soon
   bool moving = false;   // a carrier has switched since the last look
+  bool starving = false; // there is work, and no worker for an idle carrier
   bool pump_was_empty = false, pump_empty = false;  // at the last look, at this one
 };
 
 static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   Scheduler& s = g_scheduler;
   WispTask* t = c->current.load(std::memory_order_acquire);
-  if (t == nullptr) return;  // idle, or in its worker's loop
+  if (t == nullptr) {  // idle, or in its worker's loop
+    // Idle with work: given away when there was no spare worker to take it. There is one now, or
+    // this thread makes it before it sleeps.
+    if (!c->queue.empty() && s.idle.idle() != 0) {
+      f->starving = true;
+      announce_work();
+    }
+    return;
+  }
   ++f->busy;
   uint64_t switches = c->switches.load(std::memory_order_relaxed);
   bool has_next = c->next.load(std::memory_order_relaxed) != nullptr;
@@ -157,17 +166,18 @@ static void* sysmon_main(void*) {
     // Hand-offs and wake-ups in a hurry find a spare worker ready.
     if (s.idle.spares() == 0 && s.worker_count.load(std::memory_order_relaxed) < 4096) {
       if (Carrier* none = nullptr; !worker_start(none)) period = kLongestNs;
-      if (!s.global.empty() || any_work_visible(nullptr)) f.waiting = true;
+      // Work that waits for this worker, or, if it was refused, for the next attempt.
+      if (!s.global.empty() || any_work_visible(nullptr)) f.starving = true;
     }
     uint64_t tick = s.config.sysmon_tick_us * 1000;
-    if (f.waiting)
+    if (f.waiting || f.starving)
       period = kShortestNs < tick ? kShortestNs : tick;
     else if (f.moving)
       period = period * 2 < tick ? period * 2 : tick;
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t wake_at = now + period;
-    if (f.busy == 0 && s.global.empty() && !f.pump_empty) {
+    if (f.busy == 0 && s.global.empty() && !f.pump_empty && !f.starving) {
       wake_at = ~0ull;
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;

@@ -125,9 +125,17 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
       return error;
     }
   }
-  new (t->self) ThreadSelf();
-  t->self->task = t;
-  t->self->depth.store(1, std::memory_order_relaxed);  // task_entry takes it back
+  // Field by field: SysMonitor may still be reading the depth of the record's last owner.
+  ThreadSelf& self = *t->self;
+  self.depth.store(1, std::memory_order_relaxed);  // task_entry takes it back
+  self.pending_signals.store(0, std::memory_order_relaxed);
+  self.worker = nullptr;
+  self.straight = 0;
+  self.collect = nullptr;
+  self.next_create_is_java = false;
+  self.held_signals = 0;
+  self.deferred_signals = 0;
+  self.task = t;
   t->start_routine = start;
   t->start_argument = argument;
   t->result = nullptr;

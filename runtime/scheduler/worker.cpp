@@ -23,17 +23,25 @@ constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
 void wake_searcher() {
   Scheduler& s = g_scheduler;
-  if (!s.idle.claim_searcher()) return;
-  bool no_spare = false;
-  Worker* w = s.idle.take_pair(&no_spare);
-  if (w == nullptr) {
+  for (;;) {
+    if (!s.idle.claim_searcher()) return;
+    bool no_spare = false;
+    if (Worker* w = s.idle.take_pair(&no_spare)) {
+      w->searching = true;
+      bump(w->carrier->wakeups);
+      wake_worker(w, kRunCarrier);
+      return;
+    }
     s.idle.stop_searching();
-    if (no_spare) sysmon_notice_slow();  // it makes workers
-    return;
+    if (no_spare) {
+      sysmon_notice_slow();  // it makes workers
+      return;
+    }
+    // Between claim and stop somebody may have pushed, seen a searcher and trusted it: us. So look
+    // once more (found by tests/model/idle_test.cpp). seq_cst: stop, then look.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (s.idle.idle() == 0 || !any_work_visible(nullptr)) return;
   }
-  w->searching = true;
-  bump(w->carrier->wakeups);
-  wake_worker(w, kRunCarrier);
 }
 
 void announce_work() {
@@ -43,6 +51,13 @@ void announce_work() {
     wake_searcher();
   else if (g_scheduler.idle.idle() == 0)
     sysmon_notice();
+}
+
+void publish_with_work(Carrier* c) {
+  // Nobody looks into the next slot of a carrier without a current task: thieves wait for its waker
+  // to park. The ring is seen by everybody.
+  if (WispTask* t = c->swap_next(nullptr)) push_local(c, t);
+  g_scheduler.idle.publish_carrier(c);
 }
 
 void give_away(Carrier* c) {
@@ -55,12 +70,13 @@ void give_away(Carrier* c) {
       return;
     }
   }
-  s.idle.publish_carrier(c);
+  publish_with_work(c);
   uint64_t deadline = c->next_deadline.load(std::memory_order_relaxed);
   if (deadline != ~0ull && deadline < g_watched.load(std::memory_order_relaxed))
     sysmon_watch_deadline(deadline);
   if (has_work) {
-    sysmon_notice_slow();  // it makes a worker
+    // It makes a worker, which looks for work as every new spare does (next_task).
+    sysmon_notice_slow();
     return;
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);  // publish, then look (idle.h)
@@ -238,6 +254,11 @@ static WispTask* next_task(Worker* w) {
     if (c == nullptr) {  // it lent itself to a handed-off task, which has now parked
       if (s.idle.spares() > s.carrier_count + kMaxSpares) return nullptr;
       s.idle.publish_spare(w);
+      // A carrier may have been given away with work while there was no spare to take it. seq_cst:
+      // published, then looked; who gives a carrier away publishes that, then looks for a spare
+      // under the same lock: one sees the other.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      if (s.idle.idle() != 0 && any_work_visible(nullptr) && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
       continue;
     }
@@ -267,8 +288,11 @@ static WispTask* next_task(Worker* w) {
       continue;
     }
     bump(c->idles);
+    // Read before it is published: from then on `searching` belongs to whoever wakes this worker.
+    bool searching = w->searching;
+    w->searching = false;
     s.idle.publish_idle(c, w);
-    end_search(w, false);
+    if (searching) s.idle.stop_searching();
     // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
     // owner fills it.
     std::atomic_thread_fence(std::memory_order_seq_cst);
