@@ -106,7 +106,12 @@ BlockingRegion::BlockingRegion() : task_(current_task()) {
     give_away(c);
   }
   compiler_barrier();
-  me.depth.fetch_sub(1, std::memory_order_relaxed);
+  uint32_t d = me.depth.fetch_sub(1, std::memory_order_relaxed) - 1;
+  compiler_barrier();
+  // A signal that came meanwhile was put off, and is blocked in the kernel until it is delivered: it
+  // would not interrupt the call that follows, nor would the next ones.
+  if (WISP_UNLIKELY(d == 0 && me.pending_signals.load(std::memory_order_relaxed) != 0))
+    runtime_leave_slow(me);
 }
 
 BlockingRegion::~BlockingRegion() {
