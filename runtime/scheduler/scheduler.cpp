@@ -125,12 +125,19 @@ BlockingRegion::~BlockingRegion() {
 }
 
 uint64_t task_cpu_ns(const WispTask* task) {
-  uint64_t t = task->cpu_ticks.load(std::memory_order_relaxed);
-  if (task->worker.load(std::memory_order_relaxed) != nullptr) {
-    uint64_t since = ticks() - task->dispatched_at;
-    if (since < (1ull << 60)) t += since;  // a race with a dispatch may make it negative
+  uint64_t charged = 0, running = 0;
+  // Again when it was switched meanwhile; a torn answer after that is off by one slice.
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    charged = task->cpu_ticks.load(std::memory_order_acquire);
+    const Worker* w = task->worker.load(std::memory_order_acquire);
+    uint64_t since = task->dispatched_at, now = ticks();
+    running = w != nullptr && now > since ? measured_cpu(w, now - since) : 0;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (task->cpu_ticks.load(std::memory_order_relaxed) == charged &&
+        task->worker.load(std::memory_order_relaxed) == w)
+      break;
   }
-  return ticks_to_ns(t);
+  return ticks_to_ns(charged + running);
 }
 
 SchedulerTotals scheduler_totals() {

@@ -252,6 +252,7 @@ static WispTask* next_task(Worker* w) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (s.idle.idle() != 0 && any_work_visible(nullptr) && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
+      forget_own_cpu(w);
       continue;
     }
     c->now = ticks();
@@ -291,6 +292,7 @@ static WispTask* next_task(Worker* w) {
       continue;
     }
     sleep_until_bound(w);
+    forget_own_cpu(w);
     // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched may
     // now be watched by nobody.
     uint64_t deadline = earliest_deadline();

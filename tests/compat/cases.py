@@ -32,9 +32,9 @@ def simple(name, main, *args, flags=(), jdks=(8, 99), env=None, timeout=120):
 
 # ---- known traps ------------------------------------------------------------------------------------
 
-simple("trap-overflow", "OverflowStorm", 24, 30)
-simple("trap-overflow-parallel", "OverflowStorm", 24, 20, flags=["-XX:+UseParallelGC"])
-simple("trap-overflow-int", "OverflowStorm", 12, 6, flags=["-Xint"])
+simple("trap-overflow", "OverflowStorm", 12, 10)
+simple("trap-overflow-parallel", "OverflowStorm", 12, 10, flags=["-XX:+UseParallelGC"])
+simple("trap-overflow-int", "OverflowStorm", 8, 4, flags=["-Xint"])
 simple("trap-cpu-times", "CpuTimes")
 
 
@@ -328,7 +328,7 @@ def kernel_threads(c):
 
 # ---- security -----------------------------------------------------------------------------------------------
 
-simple("sec-children", "Children", env={"WISP_VERBOSE": "0"})
+simple("sec-children", "Children")
 
 
 @case("sec-setuid")
