@@ -91,6 +91,8 @@ void push_local(Carrier* c, WispTask* task) {
 
 WispTask* pick_next(Carrier* c) {
   Scheduler& s = g_scheduler;
+  if (chaos())
+    if (WispTask* t = chaos_pick(c)) return t;
   if (WISP_UNLIKELY(c->now >= c->timer_check_at)) fire_timers(c, c, monotonic_ns());
   if (poll_is_due(c->now)) poll_events(c);
   // Work from outside gets its turn even when this carrier never runs dry.

@@ -3,6 +3,7 @@
 #include "coroutine/sanitizer_fiber.h"
 #include "platform/log.h"
 #include "scheduler/carrier.h"
+#include "scheduler/chaos.h"
 #include "scheduler/idle.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"

@@ -115,11 +115,11 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
     return nullptr;
   }
   uint64_t switches = victim->switches.load(std::memory_order_relaxed);
-  if (seen->task != t || seen->switches != switches) {
+  if ((seen->task != t || seen->switches != switches) && !(chaos() && chaos_one_in(4))) {
     *seen = Sighting{t, switches, now};
     return nullptr;
   }
-  if (now - seen->at < us_to_ticks(kFreshUs)) return nullptr;
+  if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
   // acq_rel: see ready().
   if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
                                             std::memory_order_relaxed))

@@ -111,19 +111,22 @@ def tool(c, *command, timeout=60):
 
 def up(child, c):
     """Until the attach listener can answer: the JVM has its main thread running."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 40
     while time.monotonic() < deadline:
         if os.path.exists(f"/tmp/hsperfdata_root/{child.pid}") and child.poll() is None:
             time.sleep(1)
-            return
-        time.sleep(0.1)
+            # All threads of the load are there.
+            out, code = tool(c, c.tool("jcmd"), child.pid, "Thread.print")
+            if code == 0 and '"body 13"' in out:
+                return
+        time.sleep(0.2)
 
 
 @case("vm-jcmd")
 def jcmd(c):
     """jcmd under load: native memory, thread dump, heap dump, GC, one after another."""
     jcmd_tool = c.tool("jcmd")
-    child = running(c, 25, flags=["-XX:NativeMemoryTracking=summary"])
+    child = running(c, 100, flags=["-XX:NativeMemoryTracking=summary"])
     text = ""
     try:
         up(child, c)
@@ -156,7 +159,7 @@ def jcmd(c):
 @case("vm-jstack")
 def jstack(c):
     tools = c.tool("jstack")
-    child = running(c, 20)
+    child = running(c, 100)
     text = ""
     try:
         up(child, c)
