@@ -8,7 +8,9 @@ import subprocess
 import time
 from pathlib import Path
 
-import __main__ as compat
+import sys
+
+compat = sys.modules.get("compat_tool") or sys.modules["__main__"]
 
 CASES = {}
 LIB = compat.WORK / "lib"
