@@ -31,6 +31,10 @@ bench: all
 compat: all
 	@scripts/test --compat
 
+# Minutes by MINUTES=N, 3 by default.
+soak: all
+	@scripts/soak --minutes $(or $(MINUTES),3)
+
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 

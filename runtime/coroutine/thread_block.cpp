@@ -18,6 +18,7 @@
 #include "coroutine/key_registry.h"
 #include "coroutine/libc_layout.h"
 #include "coroutine/tls_modules.h"
+#include "platform/kernel.h"
 
 namespace wisp {
 
@@ -203,6 +204,28 @@ void thread_block_first_run() {
     libc.ctype_init();
 }
 
+// What the kernel does at the end of a kernel thread: robust mutexes that it still holds are marked,
+// so that the next to lock one gets EOWNERDEAD. glibc waits for robust ones by shared futexes.
+static void abandon_robust_mutexes(uintptr_t self) {
+    uintptr_t head = self + libc.robust_head;
+    uint32_t tid = in_pthread<uint32_t>(self, libc.tid);
+    uintptr_t entry = in_pthread<uintptr_t>(self, libc.robust_head) & ~uintptr_t{1};
+    constexpr int kMost = 2048;  // as the kernel: the list may be damaged
+    for (int i = 0; entry != head && i < kMost; i++) {
+        auto* word = reinterpret_cast<uint32_t*>(
+            entry + static_cast<uintptr_t>(libc.robust_futex_offset));
+        entry = at<uintptr_t>(entry, 0) & ~uintptr_t{1};
+        uint32_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
+        // release: what was written under the mutex goes with it.
+        while ((value & FUTEX_TID_MASK) == tid &&
+               !__atomic_compare_exchange_n(word, &value, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED,
+                                            false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+        }
+        if ((value & FUTEX_TID_MASK) == tid && (value & FUTEX_WAITERS) != 0)
+            kernel::call(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE, 1);
+    }
+}
+
 void thread_block_exit_hooks(ThreadBlock* block) {
     libc.call_tls_dtors();
     key_run_destructors();
@@ -211,6 +234,7 @@ void thread_block_exit_hooks(ThreadBlock* block) {
     libc.call_tls_dtors();
     drop_key_values(descriptor(*block));
     close_resolver(block->resolver);
+    abandon_robust_mutexes(descriptor(*block));
 }
 
 void thread_block_reset(ThreadBlock* block) {

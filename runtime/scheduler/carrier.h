@@ -88,6 +88,9 @@ struct Worker {
   uint32_t random = 1;
   uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
   int tid = 0;                 // kernel tid
+  // CPU time of this kernel thread (in ticks) when it was last read, and what has been charged to
+  // tasks since. Written by the thread itself, read by observers: relaxed. See dispatch.cpp, account.
+  std::atomic<uint64_t> cpu_seen{0}, cpu_charged{0};
   uint64_t signal_mask = 0;    // what the kernel thread's mask is now, but for `deferred`
   std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`, 2 = go to the event pump
   // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the

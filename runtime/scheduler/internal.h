@@ -3,6 +3,7 @@
 #include "coroutine/sanitizer_fiber.h"
 #include "platform/log.h"
 #include "scheduler/carrier.h"
+#include "scheduler/chaos.h"
 #include "scheduler/idle.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
@@ -43,6 +44,11 @@ extern Scheduler g_scheduler;
 // --- dispatch.cpp: switching between tasks
 // Leaves `self` (already where its waker finds it) for the next task, or for the worker's loop.
 void switch_out(WispTask* self);
+// Of `wall` ticks that a task has been on `w` up to now, those that the processor spent on it.
+// Reads the kernel's clock.
+uint64_t measured_cpu(const Worker* w, uint64_t wall);
+// The worker's own time is nobody's: what it is charged for later starts here.
+void forget_own_cpu(Worker* w);
 // From the worker's own stack: runs `task` until the worker is left without one.
 void run_task(Worker* worker, Carrier* carrier, WispTask* task);
 // The next task of this carrier without searching elsewhere, or null. Owner only.

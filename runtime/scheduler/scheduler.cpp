@@ -70,17 +70,24 @@ void ready(WispTask* task) {
     return;
   }
   bump(c->unparks);
+  if (chaos() && chaos_ready(c, task)) return;
   WispTask* displaced = c->swap_next(task);
   if (displaced != nullptr) push_local(c, displaced);
   announce_wake(c, me.task, displaced != nullptr);
 }
 
 WispTask* runtime_enter_slow(WispTask* task) {
-  if (task->handoff.move(HandOff::Requested, HandOff::None)) return task;  // we keep the carrier
+  if (task->handoff.move(HandOff::Requested, HandOff::None)) {
+    // We keep the carrier. Only a task that comes from the program's own code may lose it by chaos:
+    // deeper inside it may hold a lock of ours.
+    if (chaos() && task->self->depth.load(std::memory_order_relaxed) == 1) chaos_yield(task);
+    return task;
+  }
   if (task->handoff.load() == HandOff::Taken) {
     // From here to its next park it is a plain thread: what it wakes goes through the global queue.
     task->carrier = nullptr;
     task->worker.load(std::memory_order_relaxed)->carrier = nullptr;
+    if (chaos() && task->self->depth.load(std::memory_order_relaxed) == 1) chaos_yield(task);
   }
   return task;
 }
@@ -130,12 +137,19 @@ BlockingRegion::~BlockingRegion() {
 }
 
 uint64_t task_cpu_ns(const WispTask* task) {
-  uint64_t t = task->cpu_ticks.load(std::memory_order_relaxed);
-  if (task->worker.load(std::memory_order_relaxed) != nullptr) {
-    uint64_t since = ticks() - task->dispatched_at;
-    if (since < (1ull << 60)) t += since;  // a race with a dispatch may make it negative
+  uint64_t charged = 0, running = 0;
+  // Again when it was switched meanwhile; a torn answer after that is off by one slice.
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    charged = task->cpu_ticks.load(std::memory_order_acquire);
+    const Worker* w = task->worker.load(std::memory_order_acquire);
+    uint64_t since = task->dispatched_at, now = ticks();
+    running = w != nullptr && now > since ? measured_cpu(w, now - since) : 0;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (task->cpu_ticks.load(std::memory_order_relaxed) == charged &&
+        task->worker.load(std::memory_order_relaxed) == w)
+      break;
   }
-  return ticks_to_ns(t);
+  return ticks_to_ns(charged + running);
 }
 
 SchedulerTotals scheduler_totals() {
@@ -181,6 +195,7 @@ bool scheduler_start(const SchedulerConfig& config) {
   if (s.config.carriers < 1) s.config.carriers = 1;
   if (s.config.stack_size == 0) s.config.stack_size = 1u << 20;
   clock_calibrate();
+  g_chaos = s.config.chaos_seed;
   uint32_t n = static_cast<uint32_t>(s.config.carriers);
   void* memory = nullptr;
   if (posix_memalign(&memory, alignof(Carrier), sizeof(Carrier) * n) != 0) {

@@ -80,6 +80,10 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     }
     return;
   }
+  if (chaos()) {  // hand-offs without need
+    f->waiting = true;
+    if (chaos_one_in(4) && retake(c, t)) return;
+  }
   uint64_t switches = c->switches.load(std::memory_order_relaxed);
   bool has_next = c->next.load(std::memory_order_relaxed) != nullptr;
   bool due = c->next_deadline.load(std::memory_order_relaxed) <= now_ns;

@@ -123,11 +123,11 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
     return nullptr;
   }
   uint64_t switches = victim->switches.load(std::memory_order_relaxed);
-  if (seen->task != t || seen->switches != switches) {
+  if ((seen->task != t || seen->switches != switches) && !(chaos() && chaos_one_in(4))) {
     *seen = Sighting{t, switches, now};
     return nullptr;
   }
-  if (now - seen->at < us_to_ticks(kFreshUs)) return nullptr;
+  if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
   // acq_rel: see ready().
   if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
                                             std::memory_order_relaxed))
@@ -260,6 +260,7 @@ static WispTask* next_task(Worker* w) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (s.idle.idle() != 0 && any_work_visible(nullptr) && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
+      forget_own_cpu(w);
       continue;
     }
     c->now = ticks();
@@ -302,6 +303,7 @@ static WispTask* next_task(Worker* w) {
       continue;
     }
     sleep_until_bound(w);
+    forget_own_cpu(w);
     // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched may
     // now be watched by nobody.
     uint64_t deadline = earliest_deadline();

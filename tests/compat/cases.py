@@ -8,7 +8,9 @@ import subprocess
 import time
 from pathlib import Path
 
-import __main__ as compat
+import sys
+
+compat = sys.modules.get("compat_tool") or sys.modules["__main__"]
 
 CASES = {}
 LIB = compat.WORK / "lib"
@@ -32,9 +34,9 @@ def simple(name, main, *args, flags=(), jdks=(8, 99), env=None, timeout=120):
 
 # ---- known traps ------------------------------------------------------------------------------------
 
-simple("trap-overflow", "OverflowStorm", 24, 30)
-simple("trap-overflow-parallel", "OverflowStorm", 24, 20, flags=["-XX:+UseParallelGC"])
-simple("trap-overflow-int", "OverflowStorm", 12, 6, flags=["-Xint"])
+simple("trap-overflow", "OverflowStorm", 12, 10)
+simple("trap-overflow-parallel", "OverflowStorm", 12, 10, flags=["-XX:+UseParallelGC"])
+simple("trap-overflow-int", "OverflowStorm", 8, 4, flags=["-Xint"])
 simple("trap-cpu-times", "CpuTimes")
 
 
@@ -111,19 +113,22 @@ def tool(c, *command, timeout=60):
 
 def up(child, c):
     """Until the attach listener can answer: the JVM has its main thread running."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 40
     while time.monotonic() < deadline:
         if os.path.exists(f"/tmp/hsperfdata_root/{child.pid}") and child.poll() is None:
             time.sleep(1)
-            return
-        time.sleep(0.1)
+            # All threads of the load are there.
+            out, code = tool(c, c.tool("jcmd"), child.pid, "Thread.print")
+            if code == 0 and '"body 13"' in out:
+                return
+        time.sleep(0.2)
 
 
 @case("vm-jcmd")
 def jcmd(c):
     """jcmd under load: native memory, thread dump, heap dump, GC, one after another."""
     jcmd_tool = c.tool("jcmd")
-    child = running(c, 25, flags=["-XX:NativeMemoryTracking=summary"])
+    child = running(c, 100, flags=["-XX:NativeMemoryTracking=summary"])
     text = ""
     try:
         up(child, c)
@@ -156,7 +161,7 @@ def jcmd(c):
 @case("vm-jstack")
 def jstack(c):
     tools = c.tool("jstack")
-    child = running(c, 20)
+    child = running(c, 100)
     text = ""
     try:
         up(child, c)
@@ -328,7 +333,7 @@ def kernel_threads(c):
 
 # ---- security -----------------------------------------------------------------------------------------------
 
-simple("sec-children", "Children", env={"WISP_VERBOSE": "0"})
+simple("sec-children", "Children")
 
 
 @case("sec-setuid")
