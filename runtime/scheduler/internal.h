@@ -64,6 +64,7 @@ void announce_work();
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
 // To the idle list, by its owner, with its queue not empty: other workers will take that.
 void publish_with_work(Carrier* c);
+uint64_t watched_deadline();  // the earliest one a sleeping worker wakes up for; ~0 = none
 bool any_work_visible(const Carrier* except);
 
 // --- timers.cpp

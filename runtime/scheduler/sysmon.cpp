@@ -184,18 +184,21 @@ static void* sysmon_main(void*) {
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t wake_at = now + period;
-    if (all_idle() && s.global.empty() && !f.pump_empty && !f.starving) {
-      wake_at = ~0ull;
+    bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
+    if (idle) {
+      // A carrier given away by a task that went into the kernel leaves its timers to nobody, unless
+      // the sleeping timekeeper's deadline is earlier.
+      wake_at = deadline < watched_deadline() ? deadline + kSlackNs : ~0ull;
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;
     }
     g_wakes_at.store(wake_at, std::memory_order_relaxed);
-    uint32_t lazy = wake_at == ~0ull || period > tick ? 1 : 0;
+    uint32_t lazy = idle || period > tick ? 1 : 0;
     g_sysmon_lazy.store(lazy, std::memory_order_relaxed);
     // seq_cst: publish how long it sleeps, then look once more. Who leaves work behind pushes it (a
     // locked instruction), then looks at lazy: one of the two sees the other.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if ((lazy != 0 && carriers_moved(wake_at == ~0ull)) || earliest_deadline() < deadline) {
+    if ((lazy != 0 && carriers_moved(idle)) || earliest_deadline() < deadline) {
       period = kShortestNs;
       wake_at = now + period;
       g_wakes_at.store(wake_at, std::memory_order_relaxed);

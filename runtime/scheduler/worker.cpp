@@ -16,6 +16,7 @@ namespace wisp {
 // The earliest deadline a sleeping worker watches, ~0 = none does. Only ever too late for a moment:
 // a worker going to sleep with an earlier one puts its own there.
 static std::atomic<uint64_t> g_watched{~0ull};
+uint64_t watched_deadline() { return g_watched.load(std::memory_order_relaxed); }
 
 constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
