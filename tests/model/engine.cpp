@@ -97,6 +97,7 @@ bool Engine::enabled(int thread) const {
     case Op::Membarrier: return t.buffered == 0 && barrier_passed(t);
     case Op::Lock: return t.buffered == 0 && locations_[p.loc].value == 0;
     case Op::FutexSleep: return t.woken || p.may_time_out;
+    case Op::Quiet:  // see options_at
     case Op::Done: return false;
   }
   return false;
@@ -117,6 +118,9 @@ void Engine::options_at(std::vector<int>& out) const {
     if (threads_[i]->buffered > 0) out.push_back(2 * i + 1);
     if (may_switch && enabled(i)) out.push_back(2 * i);
   }
+  if (!out.empty()) return;
+  for (int i = 0; i < n; ++i)
+    if (threads_[i]->pending.op == Op::Quiet) out.push_back(2 * i);
 }
 
 uint64_t Engine::hash_watched() const {

@@ -22,7 +22,7 @@
 namespace model {
 
 enum class Op : uint8_t {
-  Start, Load, Await, Store, Rmw, Fence, Membarrier, Lock, FutexWait, FutexSleep, FutexWake, Step, Done
+  Start, Load, Await, Store, Rmw, Fence, Membarrier, Lock, FutexWait, FutexSleep, FutexWake, Step, Quiet, Done
 };
 
 struct Pending {

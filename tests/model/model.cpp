@@ -102,6 +102,11 @@ void step(Site at) {
   g_engine->observe(3);
 }
 
+void when_quiet(Site at) {
+  g_engine->visible(Op::Quiet, -1, at);
+  g_engine->observe(6);
+}
+
 void forget(uint64_t tag, Site at) {
   Engine& e = *g_engine;
   if (e.options_.by_value && e.current_ != kOutside)

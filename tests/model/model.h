@@ -100,6 +100,8 @@ void fence(std::memory_order order = std::memory_order_seq_cst, Site at = Site::
 // membarrier(2): returns when every other thread has passed a full barrier since the call.
 void membarrier(Site at = Site::here());
 void step(Site at = Site::here());                 // a moment in which others may run
+// A long time passes: goes on when nothing else can move. What a periodic timer of a monitor is.
+void when_quiet(Site at = Site::here());
 // "Of all I have read so far I remember only `tag`": at the head of a loop without other live locals.
 // Makes by_value recognise that two different pasts have led to the same place; else no effect.
 void forget(uint64_t tag = 0, Site at = Site::here());
