@@ -71,7 +71,7 @@ void ready(WispTask* task) {
   }
   bump(c->unparks);
   // A time stamp costs as much as all counters together: the time in queues is measured on a sample.
-  if ((c->unparks.load(std::memory_order_relaxed) & 15) == 0) task->ready_at = ticks();
+  if ((c->unparks.load(std::memory_order_relaxed) & 15) == 1) task->ready_at = ticks();
   // acq_rel: release publishes the task to a thief, acquire makes the displaced one ours.
   WispTask* displaced = c->next.exchange(task, std::memory_order_acq_rel);
   if (displaced != nullptr) push_local(c, displaced);
