@@ -10,13 +10,6 @@
 
 #include "coroutine/context.h"
 
-// Linked against the oldest version, as glibc 2.34 gave dlsym a new one when it joined libc.
-#if defined(__x86_64__)
-asm(".symver dlsym, dlsym@GLIBC_2.2.5");
-#elif defined(__aarch64__)
-asm(".symver dlsym, dlsym@GLIBC_2.17");
-#endif
-
 namespace wisp {
 
 LibcLayout libc;

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/uio.h>
 
 #include "interpose/entry.h"
+#include "io/descriptor.h"
 #include "io/disk.h"
 #include "platform/kernel.h"
 
@@ -36,6 +36,12 @@ inline auto waiting(bool may_wait, F&& call) {
   return may_wait && on_task() ? io::disk_wait(call) : call();
 }
 
+inline ssize_t answer(long r) {
+  if (WISP_LIKELY(r >= 0)) return r;
+  errno = static_cast<int>(-r);
+  return -1;
+}
+
 }  // namespace
 
 // ---- reading and writing at an offset -----------------------------------------------------------
@@ -44,7 +50,7 @@ inline auto waiting(bool may_wait, F&& call) {
 #define WISP_POSITIONAL(name)                                                          \
   WISP_EXPORT ssize_t name(int fd, void* buffer, size_t size, off_t offset) {          \
     if (offset < 0 || !on_task()) return real::ensure(), real::name(fd, buffer, size, offset); \
-    return io::disk_read(fd, buffer, size, offset);                                    \
+    return answer(io::disk_read(fd, buffer, size, offset));                                  \
   }
 WISP_POSITIONAL(pread)
 WISP_POSITIONAL(pread64)
@@ -53,7 +59,7 @@ WISP_POSITIONAL(pread64)
 #define WISP_POSITIONAL(name)                                                          \
   WISP_EXPORT ssize_t name(int fd, const void* buffer, size_t size, off_t offset) {    \
     if (offset < 0 || !on_task()) return real::ensure(), real::name(fd, buffer, size, offset); \
-    return io::disk_write(fd, buffer, size, offset);                                   \
+    return answer(io::disk_write(fd, buffer, size, offset));                           \
   }
 WISP_POSITIONAL(pwrite)
 WISP_POSITIONAL(pwrite64)
@@ -62,7 +68,7 @@ WISP_POSITIONAL(pwrite64)
 #define WISP_POSITIONAL(name, does)                                                    \
   WISP_EXPORT ssize_t name(int fd, const iovec* parts, int count, off_t offset) {      \
     if (offset < 0 || !on_task()) return real::ensure(), real::name(fd, parts, count, offset); \
-    return io::does(fd, parts, count, offset);                                         \
+    return answer(io::does(fd, parts, count, offset));                                 \
   }
 WISP_POSITIONAL(preadv, disk_read)
 WISP_POSITIONAL(preadv64, disk_read)
@@ -75,7 +81,7 @@ WISP_POSITIONAL(pwritev64, disk_write)
   WISP_EXPORT ssize_t name(int fd, void* buffer, size_t size, off_t offset, size_t room) {     \
     if (offset < 0 || size > room || !on_task())                                               \
       return real::ensure(), real::name(fd, buffer, size, offset, room);                       \
-    return io::disk_read(fd, buffer, size, offset);                                            \
+    return answer(io::disk_read(fd, buffer, size, offset));                                          \
   }
 WISP_POSITIONAL(__pread_chk)
 WISP_POSITIONAL(__pread64_chk)
@@ -123,7 +129,10 @@ int open_on_task(int dir, const char* path, int flags, mode_t mode) {
 int do_open(int dir, const char* path, int flags, mode_t mode) {
   real::ensure();
   int fd = on_task() ? open_on_task(dir, path, flags, mode) : real::openat(dir, path, flags, mode);
-  if (fd >= 0) io::disk_opened(fd, flags);
+  if (fd >= 0) {
+    io::disk_opened(fd, flags);
+    if (interposing()) io::descriptor_created(fd, io::kUnknown, 0);
+  }
   return fd;
 }
 
@@ -243,21 +252,9 @@ WISP_LOCKF(lockf)
 WISP_LOCKF(lockf64)
 #undef WISP_LOCKF
 
-// ---- copies inside the kernel: long ones wait for two files, or for a socket's peer ----------------
+// ---- copies between files (sendfile and splice, which know sockets, are the descriptor family's) ---
 
-#define WISP_SENDFILE(name)                                                          \
-  WISP_EXPORT ssize_t name(int out, int in, off_t* offset, size_t size) noexcept {   \
-    return waiting(true, [=] { return real::name(out, in, offset, size); });         \
-  }
-WISP_SENDFILE(sendfile)
-WISP_SENDFILE(sendfile64)
-#undef WISP_SENDFILE
 WISP_EXPORT ssize_t copy_file_range(int in, off64_t* from, int out, off64_t* to, size_t size,
                                     unsigned flags) {
   return waiting(true, [=] { return real::copy_file_range(in, from, out, to, size, flags); });
-}
-WISP_EXPORT ssize_t splice(int in, off64_t* from, int out, off64_t* to, size_t size,
-                           unsigned flags) {
-  return waiting((flags & SPLICE_F_NONBLOCK) == 0,
-                 [=] { return real::splice(in, from, out, to, size, flags); });
 }

@@ -34,15 +34,9 @@ DiskHistory g_disk_histories[kDiskHistories];
 
 namespace {
 
-constexpr size_t kAlwaysAsk = 32 * 1024;
+constexpr size_t kAlwaysAsk = 256 * 1024;
 constexpr size_t kMostPerCall = 0x7ffff000;  // the kernel's own limit for one read or write
 constexpr uint64_t kPageMask = 4095;         // of the smallest page: a partly cached read ends on one
-
-inline ssize_t answer(long r) {
-  if (WISP_LIKELY(r >= 0)) return r;
-  errno = static_cast<int>(-r);
-  return -1;
-}
 
 long plain_read(int fd, const iovec* v, int n, off_t at) {
   long p = reinterpret_cast<long>(v);
@@ -202,7 +196,7 @@ size_t total(const iovec* v, int n) {
 
 }  // namespace
 
-ssize_t disk_read(int fd, void* buffer, size_t size, off_t offset) {
+long disk_read(int fd, void* buffer, size_t size, off_t offset) {
   DiskHistory& h = disk_history(fd);
   iovec one{buffer, size};
   long r;
@@ -212,12 +206,12 @@ ssize_t disk_read(int fd, void* buffer, size_t size, off_t offset) {
   } else {
     r = careful_read(h, fd, &one, 1, size, offset);
   }
-  return answer(r);
+  return r;
 }
 
-ssize_t disk_read(int fd, const iovec* parts, int count, off_t offset) {
+long disk_read(int fd, const iovec* parts, int count, off_t offset) {
   // What the kernel refuses must not be looked at here.
-  if (count <= 0 || count > 1024) return answer(plain_read(fd, parts, count, offset));
+  if (count <= 0 || count > 1024) return plain_read(fd, parts, count, offset);
   DiskHistory& h = disk_history(fd);
   size_t size = total(parts, count);
   long r;
@@ -227,12 +221,12 @@ ssize_t disk_read(int fd, const iovec* parts, int count, off_t offset) {
   } else {
     r = careful_read(h, fd, parts, count, size, offset);
   }
-  return answer(r);
+  return r;
 }
 
 // Writes go to the page cache, and wait only when the kernel throttles the writer: nothing tells
 // that beforehand (ext4 has no RWF_NOWAIT for buffered writes), SysMonitor notices it.
-ssize_t disk_write(int fd, const void* buffer, size_t size, off_t offset) {
+long disk_write(int fd, const void* buffer, size_t size, off_t offset) {
   auto call = [=] {
     long b = reinterpret_cast<long>(buffer);
     long n = static_cast<long>(size);
@@ -240,19 +234,19 @@ ssize_t disk_write(int fd, const void* buffer, size_t size, off_t offset) {
                       : kernel::call(SYS_pwrite64, fd, b, n, offset);
   };
   if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous)))
-    return answer(disk_wait(call));
-  return answer(call());
+    return disk_wait(call);
+  return call();
 }
 
-ssize_t disk_write(int fd, const iovec* parts, int count, off_t offset) {
+long disk_write(int fd, const iovec* parts, int count, off_t offset) {
   auto call = [=] {
     long v = reinterpret_cast<long>(parts);
     return offset < 0 ? kernel::call(SYS_writev, fd, v, count)
                       : kernel::call(SYS_pwritev, fd, v, count, offset, 0);
   };
   if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous)))
-    return answer(disk_wait(call));
-  return answer(call());
+    return disk_wait(call);
+  return call();
 }
 
 void disk_opened(int fd, int flags) {

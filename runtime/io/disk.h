@@ -1,7 +1,7 @@
 // Reads and writes of disk files for tasks: cached data at the price of the plain system call, what
-// must wait for the disk away from the carrier. All functions have libc's contract (-1 and errno),
-// must be called on a task outside any RuntimeEntry, and only for descriptors whose reads end by
-// themselves: regular files and block devices (for the positional forms, any descriptor).
+// must wait for the disk away from the carrier. Results are the kernel's: bytes or -errno. To be
+// called on a task outside any RuntimeEntry; with kFilePosition only for regular files and block
+// devices (the positional forms fit any descriptor).
 #pragma once
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -13,10 +13,10 @@ namespace wisp::io {
 
 constexpr off_t kFilePosition = -1;  // as the offset: at the descriptor's own position
 
-ssize_t disk_read(int fd, void* buffer, size_t size, off_t offset);
-ssize_t disk_read(int fd, const iovec* parts, int count, off_t offset);
-ssize_t disk_write(int fd, const void* buffer, size_t size, off_t offset);
-ssize_t disk_write(int fd, const iovec* parts, int count, off_t offset);
+long disk_read(int fd, void* buffer, size_t size, off_t offset);
+long disk_read(int fd, const iovec* parts, int count, off_t offset);
+long disk_write(int fd, const void* buffer, size_t size, off_t offset);
+long disk_write(int fd, const iovec* parts, int count, off_t offset);
 
 // A descriptor was opened with these open(2) flags, or one was closed: what was learned about the
 // number is forgotten. Forgetting to say so costs speed, never correctness. Any thread.

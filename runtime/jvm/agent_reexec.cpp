@@ -21,13 +21,6 @@
 namespace wisp {
 namespace {
 
-// Linked against the oldest version: glibc 2.34 gave dlsym a new one when it joined libc.
-#if defined(__x86_64__)
-asm(".symver dlsym, dlsym@GLIBC_2.2.5");
-#elif defined(__aarch64__)
-asm(".symver dlsym, dlsym@GLIBC_2.17");
-#endif
-
 constexpr int kAgentOk = 0;
 constexpr int kAgentError = -1;
 

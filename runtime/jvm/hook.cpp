@@ -1,3 +1,5 @@
+// Functions that libjava imports from libjvm and that we stand in front of.
+//
 // JVM_StartThread, the door every Java thread passes: libjava binds Thread.start0 to this name
 // through the global scope, so a preloaded definition wins. GC, compiler and VM threads never pass
 // here. We only mark the calling thread; the pthread_create inside HotSpot's version does the rest.
@@ -10,39 +12,50 @@
 #include "jvm/java_thread.h"
 #include "jvm/start.h"
 #include "platform/log.h"
+#include "sync/sleep.h"
 
 namespace wisp {
 
-using StartThread = void (*)(JNIEnv*, jobject);
-static std::atomic<StartThread> g_start_thread{nullptr};
+struct Search {
+  const char* name;
+  void* found;
+};
 
-// A program that loaded the JVM with RTLD_LOCAL: its name is not in the global scope.
-static int find_local_jvm(dl_phdr_info* info, size_t, void* result) {
+// A program that loaded the JVM with RTLD_LOCAL: its names are not in the global scope.
+static int find_local_jvm(dl_phdr_info* info, size_t, void* argument) {
   const char* slash = info->dlpi_name != nullptr ? strrchr(info->dlpi_name, '/') : nullptr;
   if (slash == nullptr || strcmp(slash, "/libjvm.so") != 0) return 0;
   // The handle is kept: a JVM is never unloaded.
   void* handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
   if (handle == nullptr) return 0;
-  *static_cast<void**>(result) = dlsym(handle, "JVM_StartThread");
+  Search* search = static_cast<Search*>(argument);
+  search->found = dlsym(handle, search->name);
   return 1;
 }
 
-static StartThread hotspot_start_thread() {
-  StartThread f = g_start_thread.load(std::memory_order_relaxed);
-  if (f != nullptr) return f;
-  void* symbol = dlsym(RTLD_NEXT, "JVM_StartThread");
-  if (symbol == nullptr) dl_iterate_phdr(find_local_jvm, &symbol);
-  if (symbol == nullptr) fatal("JVM_StartThread: no JVM found");
-  f = reinterpret_cast<StartThread>(symbol);
-  g_start_thread.store(f, std::memory_order_relaxed);
+// HotSpot's own version of a function we define. F is its type; found once, then one load.
+template <typename F>
+static F hotspot(std::atomic<F>* cache, const char* name) {
+  F f = cache->load(std::memory_order_relaxed);
+  if (WISP_LIKELY(f != nullptr)) return f;
+  Search search{name, dlsym(RTLD_NEXT, name)};
+  if (search.found == nullptr) dl_iterate_phdr(find_local_jvm, &search);
+  if (search.found == nullptr) fatal("%s: no JVM found", name);
+  f = reinterpret_cast<F>(search.found);
+  cache->store(f, std::memory_order_relaxed);
   return f;
 }
+
+using StartThread = void (*)(JNIEnv*, jobject);
+using Yield = void (*)(JNIEnv*, jclass);
+static std::atomic<StartThread> g_start_thread{nullptr};
+static std::atomic<Yield> g_yield{nullptr};
 
 }  // namespace wisp
 
 WISP_EXPORT void JVM_StartThread(JNIEnv* env, jobject thread) {
   using namespace wisp;
-  StartThread start = hotspot_start_thread();
+  StartThread start = hotspot(&g_start_thread, "JVM_StartThread");
   if (!interposing() || !java_thread_converts(env, thread)) {
     start(env, thread);
     return;
@@ -50,4 +63,16 @@ WISP_EXPORT void JVM_StartThread(JNIEnv* env, jobject thread) {
   thread_self().next_create_is_java = true;
   start(env, thread);
   thread_self().next_create_is_java = false;  // it threw before it created anything
+}
+
+// Thread.yield. HotSpot's version enters the VM (two state transitions with fences, a handle mark)
+// only to call sched_yield; the thread may as well yield in native state, where safepoints do not
+// wait for it. That is half the price of a yield.
+WISP_EXPORT void JVM_Yield(JNIEnv* env, jclass thread_class) {
+  using namespace wisp;
+  if (WISP_LIKELY(interposing() && current_task() != nullptr)) {
+    task_yield();
+    return;
+  }
+  hotspot(&g_yield, "JVM_Yield")(env, thread_class);
 }

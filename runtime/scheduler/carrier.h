@@ -20,8 +20,22 @@ struct alignas(128) Carrier {
   uint64_t timer_check_at = ~0ull;  // ticks when next_deadline is due; owner's guess, maybe early
   uint32_t picks = 0;
   uint32_t index = 0;
+  bool alone = false;                // the only carrier: there are no thieves
 
   RunQueue<WispTask, 256> queue;
+
+  // --- owner's access to its runnable tasks
+  // acq_rel where thieves exist: whoever gets the task sees what its waker wrote (release), and a
+  // displaced or taken task is wholly ours (acquire). Alone, program order is enough.
+  WispTask* swap_next(WispTask* task) {
+    if (alone) {
+      WispTask* old = next.load(std::memory_order_relaxed);
+      next.store(task, std::memory_order_relaxed);
+      return old;
+    }
+    return next.exchange(task, std::memory_order_acq_rel);
+  }
+  WispTask* pop() { return alone ? queue.pop_alone() : queue.pop(); }
 
   // --- timers. Lock order: timer_lock before a parking-lot bucket.
   SpinLock timer_lock;

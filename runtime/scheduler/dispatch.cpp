@@ -82,14 +82,13 @@ WispTask* pick_next(Carrier* c) {
     if (WispTask* t = s.global.pop()) return t;
   }
   if (c->next.load(std::memory_order_relaxed) != nullptr) {
-    // acq_rel: a thief may take it first (steal_next); whoever gets it sees what its waker wrote.
-    WispTask* t = c->next.exchange(nullptr, std::memory_order_acq_rel);
+    WispTask* t = c->swap_next(nullptr);  // null: a thief was faster (steal_next)
     if (t != nullptr) {
       if (WISP_LIKELY(c->now < c->slice_end) || c->queue.empty()) return t;
       push_local(c, t);  // the slice that `next` inherits is used up: the ring's turn
     }
   }
-  if (WispTask* t = c->queue.pop()) {
+  if (WispTask* t = c->pop()) {
     c->slice_end = c->now + us_to_ticks(kSliceUs);
     return t;
   }
@@ -207,13 +206,16 @@ void yield_current(WispTask* self) {
       return;
     }
   }
-  c->now = ticks();
   bump(c->yields);
-  // With an empty house the yield is the kernel's: GC and compiler threads want the core, too.
-  if (c->next.load(std::memory_order_relaxed) == nullptr && c->queue.empty() &&
-      g_scheduler.global.empty() && c->now < c->timer_check_at) {
-    kernel::sched_yield();
-    return;
+  if (c->queue.empty() && c->next.load(std::memory_order_relaxed) == nullptr &&
+      g_scheduler.global.empty()) {
+    // An empty house: the yield is the kernel's, GC and compiler threads want the core, too. But
+    // first what a timer or a descriptor has for us.
+    c->now = ticks();
+    if (c->now < c->timer_check_at && !poll_is_due(c->now)) {
+      kernel::sched_yield();
+      return;
+    }
   }
   self->state.store(TaskState::Ready, std::memory_order_relaxed);
   push_local(c, self);

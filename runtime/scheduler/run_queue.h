@@ -38,6 +38,14 @@ class RunQueue {
         return item;
     }
   }
+  // Owner only, and only where nobody ever steals: the claim needs no CAS.
+  T* pop_alone() {
+    uint32_t head = head_.load(std::memory_order_relaxed);
+    if (head == tail_.load(std::memory_order_relaxed)) return nullptr;
+    T* item = slots_[head % Capacity].load(std::memory_order_relaxed);
+    head_.store(head + 1, std::memory_order_relaxed);
+    return item;
+  }
   // Any thread. Takes up to half (rounded up) of the items, oldest first, into out[0..max).
   uint32_t steal(T** out, uint32_t max) {
     uint32_t head = head_.load(std::memory_order_acquire);

@@ -72,8 +72,7 @@ void ready(WispTask* task) {
   bump(c->unparks);
   // A time stamp costs as much as all counters together: the time in queues is measured on a sample.
   if ((c->unparks.load(std::memory_order_relaxed) & 15) == 1) task->ready_at = ticks();
-  // acq_rel: release publishes the task to a thief, acquire makes the displaced one ours.
-  WispTask* displaced = c->next.exchange(task, std::memory_order_acq_rel);
+  WispTask* displaced = c->swap_next(task);
   if (displaced != nullptr) push_local(c, displaced);
   announce_wake(c, me.task, displaced != nullptr);
 }
@@ -190,6 +189,7 @@ bool scheduler_start(const SchedulerConfig& config) {
   for (uint32_t i = 0; i < n; ++i) {
     new (&s.carriers[i]) Carrier();
     s.carriers[i].index = i;
+    s.carriers[i].alone = n == 1;
   }
   s.carrier_count = n;
   // All carriers start idle; workers are made for them, and one spare for the first hand-off.

@@ -157,7 +157,7 @@ static WispTask* search(Worker* w, Carrier* c) {
     }
     c->now = now;
     if (now >= c->timer_check_at && fire_timers(c, c, monotonic_ns()) != 0)
-      if (WispTask* t = c->queue.pop()) return t;
+      if (WispTask* t = c->pop()) return t;
     if (now - start > spin && !hope) break;
     for (int i = 0; i < 8; ++i) cpu_pause();
   }

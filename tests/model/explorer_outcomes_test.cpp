@@ -119,8 +119,9 @@ std::set<Outcome> by_interpreter(const Program& program) {
   return outcomes;
 }
 
-std::set<Outcome> by_explorer(const Program& program, const model::Options& options) {
+std::set<Outcome> by_explorer(const Program& program, model::Options options) {
   std::set<Outcome> outcomes;
+  options.restarted = [&] { outcomes.clear(); };
   struct Shared {
     model::Atomic<int> cells[kLocs];
     int reads[4][8];

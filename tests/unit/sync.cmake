@@ -5,6 +5,7 @@ wisp_unit_test(wisp_sync_test
     unit/sync_barrier_test.cpp
     unit/sync_condition_test.cpp
     unit/sync_futex_test.cpp
+    unit/sync_interrupt_test.cpp
     unit/sync_mutex_test.cpp
     unit/sync_rwlock_test.cpp
     unit/sync_semaphore_test.cpp

@@ -1,0 +1,57 @@
+package wisp.it.cases.forkjoin;
+
+import static wisp.it.Kit.say;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinTask;
+import java.util.concurrent.TimeUnit;
+import wisp.it.WispCase;
+
+/** ManagedBlocker: a pool of two gets by although more than two tasks block for each other. */
+@WispCase(smoke = true)
+public final class Blockers {
+    public static void main(String[] args) throws Exception {
+        ForkJoinPool pool = new ForkJoinPool(2);
+        CountDownLatch all = new CountDownLatch(6);
+        List<ForkJoinTask<?>> tasks = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            tasks.add(pool.submit(() -> {
+                all.countDown();
+                ForkJoinPool.managedBlock(new ForkJoinPool.ManagedBlocker() {
+                    @Override
+                    public boolean block() throws InterruptedException {
+                        all.await();
+                        return true;
+                    }
+
+                    @Override
+                    public boolean isReleasable() {
+                        return all.getCount() == 0;
+                    }
+                });
+                return null;
+            }));
+        }
+        for (ForkJoinTask<?> task : tasks) {
+            task.get(30, TimeUnit.SECONDS);
+        }
+        say("all six met");
+        // CompletableFuture.get and Phaser block through the same door.
+        CompletableFuture<Integer> gate = new CompletableFuture<>();
+        List<ForkJoinTask<Integer>> waiting = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            waiting.add(pool.submit(() -> gate.get()));
+        }
+        pool.submit(() -> gate.complete(5));
+        int sum = 0;
+        for (ForkJoinTask<Integer> task : waiting) {
+            sum += task.get(30, TimeUnit.SECONDS);
+        }
+        say("sum %d", sum);
+        pool.shutdown();
+    }
+}

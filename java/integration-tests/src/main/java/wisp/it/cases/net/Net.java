@@ -1,0 +1,81 @@
+package wisp.it.cases.net;
+
+import java.io.Closeable;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Random;
+import wisp.it.Kit;
+
+/** Connected pairs on loopback and streams of known bytes. */
+final class Net {
+    private Net() {
+    }
+
+    static final class Pair implements Closeable {
+        final Socket client;
+        final Socket server;
+
+        Pair() throws IOException {
+            try (ServerSocket listener = listen()) {
+                client = new Socket(listener.getInetAddress(), listener.getLocalPort());
+                server = listener.accept();
+            }
+            client.setTcpNoDelay(true);
+            server.setTcpNoDelay(true);
+        }
+
+        @Override
+        public void close() throws IOException {
+            client.close();
+            server.close();
+        }
+    }
+
+    static ServerSocket listen() throws IOException {
+        return new ServerSocket(0, 1000, InetAddress.getLoopbackAddress());
+    }
+
+    static byte[] bytes(long seed, int size) {
+        byte[] bytes = new byte[size];
+        new Random(seed).nextBytes(bytes);
+        return bytes;
+    }
+
+    /** Writes `total` bytes of a seed's stream in pieces of changing size. */
+    static void send(OutputStream out, long seed, int total) throws IOException {
+        byte[] all = bytes(seed, total);
+        Random sizes = new Random(~seed);
+        for (int at = 0; at < total; ) {
+            int n = Math.min(total - at, 1 + sizes.nextInt(sizes.nextInt(8) == 0 ? 200_000 : 3000));
+            out.write(all, at, n);
+            at += n;
+        }
+    }
+
+    /** Reads and compares what {@link #send} wrote. */
+    static void receive(InputStream in, long seed, int total) throws IOException {
+        byte[] all = bytes(seed, total);
+        byte[] got = new byte[total];
+        new DataInputStream(in).readFully(got);
+        for (int i = 0; i < total; i++) {
+            if (all[i] != got[i]) {
+                throw new IOException("byte " + i + " of " + total + " differs");
+            }
+        }
+    }
+
+    /** Runs body in a thread, waits until it surely blocks, does `then`, says what the body threw. */
+    static void sayBroken(String what, Kit.Body body, Kit.Body then) throws Exception {
+        Thread blocked = Kit.start("blocked", () -> Kit.sayThrown(what, body));
+        Thread.sleep(100);
+        long start = System.nanoTime();
+        then.run();
+        Kit.join(blocked);
+        Kit.check(what + " ends at once", Kit.millisSince(start) < 5000);
+    }
+}

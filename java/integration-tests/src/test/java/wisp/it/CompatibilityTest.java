@@ -1,0 +1,176 @@
+package wisp.it;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Runs the cases of {@code wisp.it.cases} on the JDKs of this machine: which on which is decided here. */
+class CompatibilityTest {
+    private static final Pattern LIMITED = Pattern.compile("(\\d+)-(\\d+): *(.*)");
+    private static final List<Integer> FULL_IN_FAST = List.of(17, 25);
+
+    @Test
+    void libraryIsThere() {
+        assertTrue(Settings.WITHOUT_WISP || Settings.libraryIsThere(),
+                () -> Settings.library() + " is not there: build it (make), or set WISP_LIB or WISP_HOME");
+    }
+
+    /** What is to be run, or why it is not. */
+    private record Entry(Trial trial, String skipped) {
+        @Override
+        public String toString() {
+            return trial == null ? skipped : trial.name();
+        }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("entries")
+    void behavesAlike(Entry entry) throws Exception {
+        assumeTrue(entry.trial() != null, entry.skipped());
+        entry.trial().run();
+    }
+
+    static List<Entry> entries() throws IOException, InterruptedException {
+        List<Entry> entries = new ArrayList<>();
+        if (!Settings.WITHOUT_WISP && !Settings.libraryIsThere()) {
+            return List.of(skipped("no " + Settings.library()));
+        }
+        List<Jdk> found = Jdk.findAll(Settings.ROOT);
+        for (Jdk jdk : choose(found)) {
+            boolean full = Settings.COMPAT || !Settings.JDKS.isEmpty() || FULL_IN_FAST.contains(jdk.major());
+            addEntries(entries, jdk, full);
+        }
+        if (Settings.JDKS.isEmpty()) {
+            for (int major : Jdk.EXPECTED) {
+                if (found.stream().noneMatch(jdk -> jdk.major() == major)) {
+                    entries.add(skipped("JDK " + major + " is not on this machine: run scripts/fetch-jdks"));
+                }
+            }
+        }
+        assertFalse(entries.isEmpty(), "nothing selected");
+        return entries;
+    }
+
+    /** In the fast selection the newest of each major version, in the other all. */
+    private static List<Jdk> choose(List<Jdk> found) {
+        if (!Settings.JDKS.isEmpty()) {
+            for (String wanted : Settings.JDKS) {
+                assertTrue(found.stream().anyMatch(jdk -> matches(jdk, wanted)),
+                        () -> "-Dwisp.jdks/WISP_TEST_JDKS: no JDK '" + wanted + "' here; there are " + found);
+            }
+            return found.stream().filter(jdk -> Settings.JDKS.stream().anyMatch(w -> matches(jdk, w))).toList();
+        }
+        if (Settings.COMPAT) {
+            return found;
+        }
+        return found.stream().filter(jdk -> found.stream()
+                .filter(other -> other.major() == jdk.major()).reduce((a, b) -> b).orElseThrow() == jdk).toList();
+    }
+
+    private static boolean matches(Jdk jdk, String wanted) {
+        return wanted.equals(String.valueOf(jdk.major())) || wanted.equals(jdk.version());
+    }
+
+    private static void addEntries(List<Entry> entries, Jdk jdk, boolean full) throws IOException {
+        for (Class<?> program : programs()) {
+            WispCase about = program.getAnnotation(WispCase.class);
+            if (jdk.major() < about.minJdk() || jdk.major() > about.maxJdk() || !full && !about.smoke()) {
+                continue;
+            }
+            if (!about.requires().isEmpty() && !jdk.has(about.requires())) {
+                entries.add(skipped(program.getSimpleName() + ": " + jdk + " has no " + about.requires()));
+                continue;
+            }
+            List<String> common = Arrays.stream(about.flags()).flatMap(f -> words(f, jdk).stream()).toList();
+            addTrials(entries, program, jdk, common, "", full);
+            if (!full) {
+                continue;
+            }
+            for (String variant : about.variants()) {
+                List<String> flags = words(variant, jdk);
+                if (!flags.isEmpty()) {
+                    addTrials(entries, program, jdk, Child.join(common, flags), String.join(" ", flags), true);
+                }
+            }
+            for (String gc : about.gcs()) {
+                List<String> flags = jdk.collector(gc);
+                if (flags != null) {
+                    addTrials(entries, program, jdk, Child.join(common, flags), gc + " GC", true);
+                }
+            }
+        }
+    }
+
+    private static void addTrials(List<Entry> entries, Class<?> program, Jdk jdk, List<String> flags,
+            String variant, boolean full) {
+        WispCase about = program.getAnnotation(WispCase.class);
+        int[] carriers = Settings.CARRIERS.length > 0 ? Settings.CARRIERS : about.carriers();
+        for (int count : carriers) {
+            // The fast selection takes one and four: the extremes find what two would.
+            if (!Settings.COMPAT && Settings.CARRIERS.length == 0 && count == 2 && carriers.length > 2) {
+                continue;
+            }
+            Trial trial = new Trial(program, about, jdk, flags, variant, count);
+            entries.add(new Entry(trial, null));
+        }
+    }
+
+    private static Entry skipped(String why) {
+        System.err.println("SKIPPED: " + why);
+        return new Entry(null, why);
+    }
+
+    /** Splits flags at blanks; none when they are limited to other JDKs. */
+    private static List<String> words(String flags, Jdk jdk) {
+        Matcher limited = LIMITED.matcher(flags);
+        String text = flags;
+        if (limited.matches()) {
+            boolean applies = jdk.major() >= Integer.parseInt(limited.group(1))
+                    && jdk.major() <= Integer.parseInt(limited.group(2));
+            text = applies ? limited.group(3) : "";
+        }
+        return Arrays.stream(text.split(" +")).filter(word -> !word.isEmpty()).toList();
+    }
+
+    /** Every annotated class under wisp.it.cases that -Dwisp.cases selects. */
+    private static List<Class<?>> programs() throws IOException {
+        Path classes = Path.of("target", "classes");
+        List<Class<?>> programs = new ArrayList<>();
+        try (Stream<Path> files = Files.walk(classes.resolve("wisp/it/cases"))) {
+            for (Path file : files.filter(f -> f.toString().matches(".*/\\w+\\.class")).toList()) {
+                String name = classes.relativize(file).toString().replace('/', '.').replaceFirst("\\.class$", "");
+                Class<?> program = load(name);
+                boolean wanted = Settings.CASES.matcher(name).matches()
+                        || Settings.CASES.matcher(program.getSimpleName()).matches();
+                if (wanted && program.isAnnotationPresent(WispCase.class)) {
+                    programs.add(program);
+                }
+            }
+        }
+        programs.sort(Comparator.comparing(Class::getName));
+        assertFalse(programs.isEmpty(), () -> "-Dwisp.cases='" + Settings.CASES + "' matches no case");
+        return programs;
+    }
+
+    private static Class<?> load(String name) {
+        try {
+            return Class.forName(name, false, CompatibilityTest.class.getClassLoader());
+        } catch (ClassNotFoundException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+// Whatever begins or ends the life of a descriptor number, or changes what its file is to others.
+// libc does the work, on every thread; the descriptor table is told (io/descriptor.h says in which
+// order, and why).
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "interpose/descriptor_entry.h"
+#include "io/descriptor.h"
+#include "io/event_pump.h"
+#include "platform/kernel.h"
+
+using namespace wisp;
+
+namespace {
+
+// A new pollable descriptor. The flags of eventfd, timerfd, epoll, inotify... are O_NONBLOCK's value.
+int created(int fd, int flags) {
+  if (fd >= 0 && interposing())
+    io::descriptor_created(fd, io::kStream,
+                           io::kOwn | ((flags & O_NONBLOCK) != 0 ? io::kNonBlocking : 0));
+  return fd;
+}
+
+int duplicated(int from, int to) {
+  if (to >= 0 && interposing()) {
+    io::descriptor_shared(from);
+    io::descriptor_created(to, io::kUnknown, 0);
+  }
+  return to;
+}
+
+bool is_ours(int fd) {
+  if (!interposing() || !io::pump_owns(fd)) return false;
+  errno = EBADF;  // as if there were none
+  return true;
+}
+
+// Closes [first, last] but for the pump's descriptors; the table is told first.
+int close_all(unsigned first, unsigned last) {
+  unsigned end = last < io::kMaxDescriptors ? last + 1 : io::kMaxDescriptors;
+  for (unsigned fd = first; fd < end; ++fd) {
+    if (io::pump_owns(static_cast<int>(fd))) {
+      if (fd > first) close_all(first, fd - 1);
+      return fd < last ? close_all(fd + 1, last) : 0;
+    }
+    if (io::descriptor_find(static_cast<int>(fd)) == nullptr)
+      fd |= 1023;  // nothing is known of its whole chunk
+    else
+      io::descriptor_closing(static_cast<int>(fd));
+  }
+  constexpr long kCloseRange = 436;
+  return static_cast<int>(kernel::call(kCloseRange, first, last, 0));
+}
+
+}  // namespace
+
+WISP_EXPORT int close(int fd) {
+  real::ensure();
+  if (interposing()) {
+    if (is_ours(fd)) return -1;
+    io::descriptor_closing(fd);
+  }
+  return real::close(fd);
+}
+
+// Closes inside libc, where close() is not seen.
+WISP_EXPORT int fclose(FILE* stream) {
+  real::ensure();
+  if (interposing() && stream != nullptr) io::descriptor_closing(fileno_unlocked(stream));
+  return real::fclose(stream);
+}
+
+WISP_EXPORT int dup(int fd) noexcept {
+  real::ensure();
+  return duplicated(fd, real::dup(fd));
+}
+
+WISP_EXPORT int dup3(int from, int to, int flags) noexcept {
+  real::ensure();
+  if (!interposing() || from == to) return real::dup3(from, to, flags);
+  if (is_ours(to)) return -1;
+  io::descriptor_shared(from);
+  int kept = io::descriptor_replacing(to);
+  int r = real::dup3(from, to, flags);
+  io::descriptor_replaced(to, kept);
+  return r;
+}
+
+WISP_EXPORT int dup2(int from, int to) noexcept {
+  real::ensure();
+  if (from == to) return real::dup2(from, to);
+  return dup3(from, to, 0);
+}
+
+WISP_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
+  real::ensure();
+  if (!interposing() || flags != 0 || first > last) return real::close_range(first, last, flags);
+  return static_cast<int>(answer(close_all(first, last)));
+}
+
+WISP_EXPORT void closefrom(int first) noexcept {
+  real::ensure();
+  if (!interposing())
+    real::closefrom(first);
+  else
+    close_all(first > 0 ? static_cast<unsigned>(first) : 0, ~0u);
+}
+
+// ---- what changes a file's flags -----------------------------------------------------------------
+
+static int control(int fd, int command, void* argument) {
+  real::ensure();
+  if (!interposing()) return real::fcntl(fd, command, argument);
+  switch (command) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+      return duplicated(fd, real::fcntl(fd, command, argument));
+    case F_SETFL: {
+      int r = real::fcntl(fd, command, argument);
+      if (r == 0)
+        io::descriptor_set_nonblocking(fd, (reinterpret_cast<long>(argument) & O_NONBLOCK) != 0);
+      return r;
+    }
+    case F_SETLKW:
+    case F_OFD_SETLKW: {
+      if (current_task() == nullptr) break;
+      BlockingRegion region;
+      return real::fcntl(fd, command, argument);
+    }
+    default:
+      break;
+  }
+  return real::fcntl(fd, command, argument);
+}
+
+WISP_EXPORT int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  return control(fd, command, argument);
+}
+
+// What <fcntl.h> calls with 64-bit file offsets since glibc 2.28; on our processors it is the same.
+WISP_EXPORT int fcntl64(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  return control(fd, command, argument);
+}
+
+WISP_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list list;
+  va_start(list, request);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  real::ensure();
+  int r = real::ioctl(fd, request, argument);
+  if (request == FIONBIO && r == 0 && interposing())
+    io::descriptor_set_nonblocking(fd, *static_cast<int*>(argument) != 0);
+  return r;
+}
+
+// ---- creation ------------------------------------------------------------------------------------
+
+WISP_EXPORT int pipe2(int fds[2], int flags) noexcept {
+  real::ensure();
+  int r = real::pipe2(fds, flags);
+  if (r == 0) {
+    created(fds[0], flags);
+    created(fds[1], flags);
+  }
+  return r;
+}
+WISP_EXPORT int pipe(int fds[2]) noexcept { return pipe2(fds, 0); }
+
+WISP_EXPORT int eventfd(unsigned value, int flags) noexcept {
+  real::ensure();
+  return created(real::eventfd(value, flags), flags);
+}
+WISP_EXPORT int timerfd_create(clockid_t clock, int flags) noexcept {
+  real::ensure();
+  return created(real::timerfd_create(clock, flags), flags);
+}
+WISP_EXPORT int signalfd(int fd, const sigset_t* mask, int flags) noexcept {
+  real::ensure();
+  int r = real::signalfd(fd, mask, flags);
+  return fd == -1 ? created(r, flags) : r;
+}
+WISP_EXPORT int inotify_init1(int flags) noexcept {
+  real::ensure();
+  return created(real::inotify_init1(flags), flags);
+}
+WISP_EXPORT int inotify_init() noexcept { return inotify_init1(0); }
+
+WISP_EXPORT int epoll_create(int size) noexcept {
+  real::ensure();
+  return created(real::epoll_create(size), 0);
+}
+WISP_EXPORT int epoll_create1(int flags) noexcept {
+  real::ensure();
+  return created(real::epoll_create1(flags), 0);
+}

@@ -1,0 +1,24 @@
+// Shared by the families that take descriptors: who asks, and how a system call's result is given
+// back. Kernel threads always go to libc.
+#pragma once
+#include <errno.h>
+
+#include "interpose/entry.h"
+
+namespace wisp {
+
+// depth: a handler that runs while its task is inside the runtime (a crash report) gets libc.
+inline bool on_task() {
+  if (!interposing()) return false;
+  ThreadSelf& me = thread_self();
+  return me.task != nullptr && WISP_LIKELY(me.depth.load(std::memory_order_relaxed) == 0);
+}
+
+// A result >= 0 or -errno, as libc gives it.
+inline long answer(long result) {
+  if (WISP_LIKELY(result >= 0)) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
+}  // namespace wisp

@@ -1,0 +1,82 @@
+// poll and select. On a task every wait is io/poll_wait.h's; a call with its own signal mask keeps
+// the kernel's atomic exchange of the mask, and so its kernel thread.
+#include <poll.h>
+#include <sys/select.h>
+
+#include "interpose/descriptor_entry.h"
+#include "io/poll_wait.h"
+
+using namespace wisp;
+
+namespace {
+
+uint64_t deadline_in_ms(int ms) {
+  return ms < 0 ? kForever : monotonic_ns() + static_cast<uint64_t>(ms) * 1000000u;
+}
+
+inline bool is_zero(const timespec* t) { return t->tv_sec == 0 && t->tv_nsec == 0; }
+inline bool is_bad(const timespec* t) {
+  return t->tv_sec < 0 || static_cast<unsigned long>(t->tv_nsec) >= 1000000000ul;
+}
+
+}  // namespace
+
+WISP_EXPORT int poll(pollfd* fds, nfds_t n, int timeout) {
+  if (timeout == 0 || !on_task()) return real::ensure(), real::poll(fds, n, timeout);
+  return static_cast<int>(answer(io::poll_until(fds, n, deadline_in_ms(timeout))));
+}
+
+WISP_EXPORT int ppoll(pollfd* fds, nfds_t n, const timespec* timeout, const sigset_t* mask) {
+  real::ensure();
+  bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
+  if (!waits || !on_task()) return real::ppoll(fds, n, timeout, mask);
+  if (mask != nullptr) {
+    BlockingRegion region;
+    return real::ppoll(fds, n, timeout, mask);
+  }
+  uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
+  return static_cast<int>(answer(io::poll_until(fds, n, deadline)));
+}
+
+WISP_EXPORT int __poll_chk(pollfd* fds, nfds_t n, int timeout, size_t room) {
+  if (room / sizeof *fds < n) return real::ensure(), real::__poll_chk(fds, n, timeout, room);
+  return poll(fds, n, timeout);
+}
+WISP_EXPORT int __ppoll_chk(pollfd* fds, nfds_t n, const timespec* timeout, const sigset_t* mask,
+                            size_t room) {
+  if (room / sizeof *fds < n) return real::ensure(), real::__ppoll_chk(fds, n, timeout, mask, room);
+  return ppoll(fds, n, timeout, mask);
+}
+
+WISP_EXPORT int select(int n, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
+  real::ensure();
+  if (!on_task() || (timeout != nullptr && ((timeout->tv_sec == 0 && timeout->tv_usec == 0) ||
+                                            timeout->tv_sec < 0 || timeout->tv_usec < 0)))
+    return real::select(n, in, out, except, timeout);
+  uint64_t deadline = kForever;
+  if (timeout != nullptr) {
+    timespec t{timeout->tv_sec + timeout->tv_usec / 1000000, timeout->tv_usec % 1000000 * 1000};
+    deadline = deadline_after(t);
+  }
+  long r = io::select_until(n, in, out, except, deadline);
+  if (timeout != nullptr) {  // Linux says how much was left
+    uint64_t now = monotonic_ns();
+    uint64_t left = deadline > now ? deadline - now : 0;
+    timeout->tv_sec = static_cast<time_t>(left / 1000000000u);
+    timeout->tv_usec = static_cast<suseconds_t>(left % 1000000000u / 1000);
+  }
+  return static_cast<int>(answer(r));
+}
+
+WISP_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const timespec* timeout,
+                        const sigset_t* mask) {
+  real::ensure();
+  bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
+  if (!waits || !on_task()) return real::pselect(n, in, out, except, timeout, mask);
+  if (mask != nullptr) {
+    BlockingRegion region;
+    return real::pselect(n, in, out, except, timeout, mask);
+  }
+  uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
+  return static_cast<int>(answer(io::select_until(n, in, out, except, deadline)));
+}

@@ -1,0 +1,115 @@
+// accept and connect: neither has a flag for "without blocking" as receive and send have, and
+// O_NONBLOCK belongs to the file, which other processes may have as well.
+//
+// accept: the program's listening socket is left as it is. A task asks poll(2) first and then
+// accepts; between the two only another acceptor can take the connection away, so tasks do it one at
+// a time (accept_lock). An acceptor outside this protocol (another process, a kernel thread of the
+// program) costs at worst one accept that blocks its kernel thread: SysMonitor hands its carrier on.
+//
+// connect: O_NONBLOCK is set for the length of the system call. A socket that is being connected has
+// no other users yet (reads and writes of tasks do not look at the flag).
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+#include "io/event_pump.h"
+#include "io/transfer.h"
+#include "io/wait.h"
+#include "platform/kernel.h"
+#include "sync/parking_lot.h"
+
+namespace wisp::io {
+
+namespace {
+
+// A mutex of three states over the parking lot. Held only over calls that do not block.
+class AcceptLock {
+ public:
+  explicit AcceptLock(std::atomic<uint32_t>* word) : word_(word) {
+    uint32_t free = 0;
+    // acquire/release as in any lock.
+    if (word_->compare_exchange_strong(free, 1, std::memory_order_acquire)) return;
+    while (word_->exchange(2, std::memory_order_acquire) != 0) {
+      RuntimeEntry entry;
+      park(word_, kForever, [this] { return word_->load(std::memory_order_relaxed) == 2; });
+    }
+  }
+  ~AcceptLock() {
+    if (word_->exchange(0, std::memory_order_release) != 2) return;
+    RuntimeEntry entry;
+    ParkingLot::unpark(word_, 1);
+  }
+  AcceptLock(const AcceptLock&) = delete;
+  AcceptLock& operator=(const AcceptLock&) = delete;
+
+ private:
+  std::atomic<uint32_t>* word_;
+};
+
+long accept_once(int fd, sockaddr* address, socklen_t* length, int flags) {
+  return kernel::call(SYS_accept4, fd, reinterpret_cast<long>(address),
+                      reinterpret_cast<long>(length), flags);
+}
+
+long ready_now(int fd, short events) {
+  pollfd p{fd, events, 0};
+  timespec zero{0, 0};
+  return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, reinterpret_cast<long>(&zero), 0, 8);
+}
+
+}  // namespace
+
+long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
+  BlockingCall call(fd, Direction::In);
+  if (call.straight()) return accept_once(fd, address, length, flags);
+  auto plain = [&] { return accept_once(call.fd(), address, length, flags); };
+  if (!call.has_record()) return call.make(plain);
+  return call_until_done(
+      call,
+      [&] {
+        AcceptLock lock(&call.record()->accept_lock);
+        return ready_now(call.fd(), POLLIN) == 0 ? -EAGAIN : plain();
+      },
+      plain);
+}
+
+long connect(int fd, const sockaddr* address, socklen_t length) {
+  auto plain = [&] {
+    return kernel::call(SYS_connect, fd, reinterpret_cast<long>(address), length);
+  };
+  BlockingCall call(fd, Direction::Out);
+  if (call.straight() || call.kind() != kSocket) return plain();
+  // Datagram sockets and AF_UNSPEC never block; local ones hardly ever, and where they do (a full
+  // backlog) a non-blocking one cannot be waited for.
+  bool internet = length >= sizeof(sa_family_t) && address != nullptr &&
+                  (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+  if (!internet || !call.is(kTcp) || !call.has_record()) return call.make(plain);
+  long flags = kernel::call(SYS_fcntl, fd, F_GETFL);
+  if (flags < 0) return flags;
+  if ((flags & O_NONBLOCK) != 0) return plain();
+  if (kernel::call(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK) < 0) return call.make(plain);
+  uint32_t seen = call.word();
+  long r = plain();
+  kernel::call(SYS_fcntl, fd, F_SETFL, flags);
+  if (r != -EINPROGRESS) return r;
+  for (;;) {
+    if (ready_now(call.fd(), POLLOUT) != 0) {
+      int error = 0;
+      socklen_t size = sizeof error;
+      r = kernel::call(SYS_getsockopt, call.fd(), SOL_SOCKET, SO_ERROR, reinterpret_cast<long>(&error),
+                       reinterpret_cast<long>(&size));
+      return r < 0 ? r : -error;
+    }
+    r = call.wait(seen);
+    if (r == -EAGAIN) return -EINPROGRESS;  // SO_SNDTIMEO, as connect(2) says
+    if (r == BlockingCall::kMakeTheCall) {
+      pollfd p{call.fd(), POLLOUT, 0};
+      call.make([&] { return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, 0, 0, 8); });
+    } else if (r != 0) {
+      return r;
+    }
+    seen = call.word();
+  }
+}
+
+}  // namespace wisp::io

@@ -1,0 +1,179 @@
+// The table's memory and the changes of life. See descriptor.h.
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/ioctl.h>
+
+#include "io/descriptor.h"
+#include "io/event_pump.h"
+#include "io/kept.h"
+#include "platform/kernel.h"
+#include "scheduler/scheduler.h"
+#include "sync/parking_lot.h"
+
+namespace wisp::io {
+
+namespace {
+
+constexpr uint32_t kChunkBits = 10;
+constexpr uint32_t kChunk = 1u << kChunkBits;
+std::atomic<Descriptor*> g_chunks[kMaxDescriptors >> kChunkBits];
+
+Descriptor* make_chunk(std::atomic<Descriptor*>* slot) {
+  long memory = kernel::call(SYS_mmap, 0, sizeof(Descriptor) * kChunk, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory < 0 && memory > -4096) return nullptr;
+  // All-zero is a record's initial state. Release: whoever finds the chunk finds zeroes.
+  auto* chunk = reinterpret_cast<Descriptor*>(memory);
+  Descriptor* other = nullptr;
+  if (slot->compare_exchange_strong(other, chunk, std::memory_order_acq_rel)) return chunk;
+  kernel::call(SYS_munmap, memory, sizeof(Descriptor) * kChunk);
+  return other;
+}
+
+// The next life, with `flags`. `kept`: a duplicate of the file for those who wait, or -1.
+void next_life(Descriptor* d, uint32_t flags, int kept) {
+  uint64_t s = d->state.load(std::memory_order_relaxed);
+  if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers)) == 0 && kept < 0)) {
+    // Nobody waits: a wait begins with the registration. acq_rel as in any change of `state`.
+    if (d->state.compare_exchange_strong(s, ((s >> 32) + 1) << 32 | flags)) return;
+  }
+  RuntimeEntry entry;
+  {
+    SpinGuard guard(kept_lock());
+    // seq_cst: the new life is visible before the words move, so a waiter that reads a moved word
+    // also reads the new life afterwards.
+    while (!d->state.compare_exchange_weak(s, ((s >> 32) + 1) << 32 | flags)) {
+    }
+    kept_publish(d, life_of(s), kept, (static_cast<uint32_t>(s) & kCallers) / kOneCaller);
+  }
+  descriptor_wake_all(d);
+}
+
+long socket_option(int fd, int option) {
+  int value = 0;
+  socklen_t length = sizeof value;
+  long r = kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&value),
+                        reinterpret_cast<long>(&length));
+  return r < 0 ? r : value;
+}
+
+Kind kind_of_file(int fd, mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFSOCK:
+      return kSocket;
+    case S_IFIFO:
+    case 0:  // an anonymous inode: eventfd and its like
+      return kStream;
+    case S_IFREG:
+    case S_IFDIR:
+    case S_IFBLK:
+      return kDisk;
+    default: {
+      char t[128];  // the kernel's termios, smaller than this
+      bool terminal = kernel::call(SYS_ioctl, fd, TCGETS, reinterpret_cast<long>(t)) == 0;
+      return terminal ? kTerminal : kStraight;
+    }
+  }
+}
+
+}  // namespace
+
+Descriptor* descriptor_find(int fd) {
+  if (WISP_UNLIKELY(static_cast<uint32_t>(fd) >= kMaxDescriptors)) return nullptr;
+  // acquire: pairs with make_chunk.
+  Descriptor* chunk = g_chunks[fd >> kChunkBits].load(std::memory_order_acquire);
+  return WISP_LIKELY(chunk != nullptr) ? chunk + (fd & (kChunk - 1)) : nullptr;
+}
+
+Descriptor* descriptor_get(int fd) {
+  Descriptor* d = descriptor_find(fd);
+  if (WISP_LIKELY(d != nullptr)) return d;
+  if (static_cast<uint32_t>(fd) >= kMaxDescriptors) return nullptr;
+  Descriptor* chunk = make_chunk(&g_chunks[fd >> kChunkBits]);
+  return chunk != nullptr ? chunk + (fd & (kChunk - 1)) : nullptr;
+}
+
+bool descriptor_set_flags(Descriptor* d, uint32_t life, uint32_t set, uint32_t clear) {
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  do {
+    if (life_of(s) != life) return false;
+  } while (!d->state.compare_exchange_weak(s, (s | set) & ~static_cast<uint64_t>(clear)));
+  return true;
+}
+
+uint64_t descriptor_know(int fd, Descriptor* d) {
+  // acquire: the words are read after this; see next_life.
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  while (WISP_UNLIKELY(kind_of(s) == kUnknown)) {
+    // Not by libc: its fstat is a newer symbol than we may need, and errno stays the caller's.
+    struct stat st;
+    long flags = kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&st));
+    if (flags == 0) flags = kernel::call(SYS_fcntl, fd, F_GETFL);
+    if (flags < 0) return s;
+    Kind kind = kind_of_file(fd, st.st_mode);
+    uint32_t known = kind;
+    if ((flags & O_NONBLOCK) != 0) known |= kNonBlocking;
+    if (kind == kSocket && socket_option(fd, SO_PROTOCOL) == IPPROTO_TCP) known |= kTcp;
+    uint64_t full = s | known;
+    if (d->state.compare_exchange_strong(s, full, std::memory_order_acq_rel)) return full;
+  }
+  return s;
+}
+
+void descriptor_created(int fd, Kind kind, uint32_t flags) {
+  Descriptor* d = descriptor_get(fd);
+  if (d == nullptr) return;
+  next_life(d, kind | flags, -1);  // with waiters: its number was closed behind our back
+}
+
+int descriptor_replacing(int fd) {
+  Descriptor* d = descriptor_find(fd);
+  if (d == nullptr) return -1;
+  uint64_t s = d->state.load(std::memory_order_relaxed);
+  int kept = (s & kCallers) != 0 ? high_duplicate(fd) : -1;
+  // Another descriptor of the same file keeps the registration alive under this number: take it out
+  // while the number still means that file.
+  if ((s & kRegistered) != 0 && ((s & kOwn) == 0 || kept >= 0)) pump_remove(fd);
+  return kept;
+}
+
+void descriptor_closing(int fd) {
+  Descriptor* d = descriptor_find(fd);
+  if (d == nullptr) return;
+  int kept = descriptor_replacing(fd);
+  next_life(d, 0, kept);
+}
+
+void descriptor_replaced(int fd, int kept) {
+  Descriptor* d = descriptor_get(fd);
+  if (d != nullptr) next_life(d, 0, kept);
+}
+
+void descriptor_shared(int fd) {
+  Descriptor* d = descriptor_find(fd);
+  if (d == nullptr) return;
+  d->state.fetch_and(~static_cast<uint64_t>(kOwn), std::memory_order_acq_rel);
+}
+
+void descriptor_set_nonblocking(int fd, bool on) {
+  Descriptor* d = descriptor_find(fd);
+  if (d == nullptr) return;
+  // An unknown one is asked now, after the change: whoever asked before it loses the CAS there.
+  uint64_t s = descriptor_know(fd, d);
+  for (;;) {
+    if (kind_of(s) == kUnknown) return;
+    uint64_t wanted = on ? s | kNonBlocking : s & ~static_cast<uint64_t>(kNonBlocking);
+    if (wanted == s || d->state.compare_exchange_weak(s, wanted, std::memory_order_acq_rel)) return;
+  }
+}
+
+void descriptor_set_timeout(int fd, bool receive, uint64_t ns) {
+  Descriptor* d = descriptor_find(fd);
+  if (d == nullptr) return;
+  (receive ? d->receive_timeout : d->send_timeout).store(ns, std::memory_order_relaxed);
+}
+
+}  // namespace wisp::io

@@ -1,0 +1,256 @@
+// See event_pump.h. An event carries the number and the life of its descriptor, so that what
+// arrives for a number's former file moves nothing.
+//
+// Memory order, against io/wait.cpp. Waiter: reads the word (acquire), tries, parks if the word is
+// unchanged (compared under the bucket lock). Pump: epoll_wait, moves the word, unparks if bit 0
+// says somebody parks. A descriptor that became ready after the try makes an edge after the try, so
+// the pump moves the word after the waiter has read it: either the waiter's comparison fails, or it
+// has set bit 0 before and the pump's unpark, which takes the same lock, finds it. The registration
+// itself is such an edge if the descriptor is ready by then.
+#include "io/event_pump.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include "io/kept.h"
+#include "io/poll_wait.h"
+#include "platform/kernel.h"
+#include "platform/log.h"
+#include "scheduler/poller.h"
+#include "sync/parking_lot.h"
+
+namespace wisp::io {
+
+namespace {
+
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
+constexpr int kBatch = 128;
+constexpr uint64_t kInterrupt = ~0ull;  // epoll data of the wake-up eventfd
+constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+
+int g_epoll = -1;
+int g_wakeup = -1;
+std::atomic<int> g_started{0};  // 0 no, 1 being started, 2 yes, 3 refused
+std::atomic<bool> g_no_pwait2{false};
+std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0};
+
+inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
+  counter.fetch_add(n, std::memory_order_relaxed);
+}
+
+// Moves a word and wakes all who are parked on it.
+inline void move(std::atomic<uint32_t>* word) {
+  uint32_t w = word->load(std::memory_order_relaxed);
+  // seq_cst: release for what was written before (the life, flags); a locked instruction anyway.
+  while (!word->compare_exchange_weak(w, (w & ~1u) + 2)) {
+  }
+  if ((w & 1) != 0) ParkingLot::unpark(word, ~0u);
+}
+
+// A deadline of the scheduler's as a relative timeout.
+int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
+  if (deadline_ns == kDontWait)
+    return static_cast<int>(
+        kernel::call(SYS_epoll_pwait, g_epoll, reinterpret_cast<long>(events), kBatch, 0, 0, 8));
+  uint64_t left = 0;
+  if (deadline_ns != kForever) {
+    uint64_t now = monotonic_ns();
+    left = deadline_ns > now ? deadline_ns - now : 0;
+  }
+  if (!g_no_pwait2.load(std::memory_order_relaxed)) {
+    timespec ts{static_cast<time_t>(left / 1000000000u), static_cast<long>(left % 1000000000u)};
+    long r = kernel::call(SYS_epoll_pwait2, g_epoll, reinterpret_cast<long>(events), kBatch,
+                          deadline_ns == kForever ? 0 : reinterpret_cast<long>(&ts), 0, 8);
+    // Before Linux 5.11, or forbidden by a sandbox's filter that does not know it.
+    if (r != -ENOSYS && r != -EPERM) return static_cast<int>(r);
+    g_no_pwait2.store(true, std::memory_order_relaxed);
+  }
+  uint64_t ms = (left + 999999) / 1000000;
+  int timeout = deadline_ns == kForever ? -1 : ms > 0x7fffffff ? 0x7fffffff : static_cast<int>(ms);
+  return static_cast<int>(kernel::call(SYS_epoll_pwait, g_epoll, reinterpret_cast<long>(events),
+                                       kBatch, timeout, 0, 8));
+}
+
+bool deliver(const epoll_event& event) {
+  int fd = static_cast<int>(static_cast<uint32_t>(event.data.u64));
+  uint32_t life = static_cast<uint32_t>(event.data.u64 >> 32);
+  Descriptor* d = descriptor_find(fd);
+  uint64_t state = d->state.load(std::memory_order_acquire);
+  if (WISP_UNLIKELY(life_of(state) != life)) return false;
+  uint32_t e = event.events;
+  if (WISP_UNLIKELY((e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0 &&
+                    (state & kNeverDrained) == 0)) {
+    // Before the word moves: a reader that sees it moved sees the flag as well.
+    bool end = (e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+    descriptor_set_flags(d, life, kNeverDrained | (end ? kEnded : 0), 0);
+  }
+  if ((e & (EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) move(&d->in);
+  if ((e & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) move(&d->out);
+  // seq_cst: poll_wait.cpp publishes its nodes, then asks the kernel once more; see there.
+  if (WISP_UNLIKELY(d->pollers.load() != nullptr)) poll_nodes_wake(d);
+  return true;
+}
+
+void interrupt() {
+  uint64_t one = 1;
+  kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
+}
+
+// Threads in a waiting poll: the poller, and for a moment those chosen for a carrier whose interrupt
+// has not reached them yet while the next poller is there already. An interrupt may be for any of
+// them, so only the last one out takes it away (it is level-triggered); before, it is passed on.
+std::atomic<int> g_inside{0};
+
+void take_interrupt(bool others) {
+  if (!others) {
+    uint64_t value;
+    kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
+    // seq_cst, as the additions: somebody came in before the read; it may have been theirs.
+    if (g_inside.load(std::memory_order_seq_cst) == 0) return;
+  }
+  interrupt();
+  kernel::sched_yield();
+}
+
+int poll(uint64_t deadline_ns) {
+  epoll_event events[kBatch];
+  bool waits = deadline_ns != kDontWait;
+  if (waits) g_inside.fetch_add(1, std::memory_order_seq_cst);
+  int n = wait_for_events(events, deadline_ns);
+  bool others = waits && g_inside.fetch_sub(1, std::memory_order_seq_cst) != 1;
+  if (n <= 0) return 0;
+  int stale = 0, woken = 0;
+  for (int i = 0; i < n; ++i) {
+    if (WISP_UNLIKELY(events[i].data.u64 == kInterrupt)) {
+      if (waits) take_interrupt(others);
+      continue;
+    }
+    if (deliver(events[i]))
+      ++woken;
+    else
+      ++stale;
+  }
+  count(g_polls, 1);
+  count(g_events, static_cast<uint64_t>(woken));
+  if (stale != 0) count(g_stale, static_cast<uint64_t>(stale));
+  return woken;
+}
+
+const Poller kPoller = {poll, interrupt};
+
+int move_up(long fd) {
+  if (fd < 0) return static_cast<int>(fd);
+  int high = high_duplicate(static_cast<int>(fd));
+  if (high < 0) return static_cast<int>(fd);
+  kernel::call(SYS_close, fd);
+  return high;
+}
+
+bool start() {
+  int epoll = move_up(kernel::call(SYS_epoll_create1, EPOLL_CLOEXEC));
+  if (epoll < 0) return false;
+  int wakeup = move_up(kernel::call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kInterrupt;
+  if (wakeup < 0 || kernel::call(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, wakeup,
+                                 reinterpret_cast<long>(&event)) < 0) {
+    if (wakeup >= 0) kernel::call(SYS_close, wakeup);
+    kernel::call(SYS_close, epoll);
+    return false;
+  }
+  g_epoll = epoll;
+  g_wakeup = wakeup;
+  return true;
+}
+
+bool ensure_started() {
+  // acquire: g_epoll is written before state 2.
+  int s = g_started.load(std::memory_order_acquire);
+  if (WISP_LIKELY(s == 2)) return true;
+  RuntimeEntry entry;  // nobody else waits long: no hand-off in between
+  if (s == 0 || s == 3) {
+    if (g_started.compare_exchange_strong(s, 1, std::memory_order_acq_rel)) {
+      bool ok = start();
+      // Refused for want of descriptors: the next wait tries again.
+      g_started.store(ok ? 2 : 3, std::memory_order_release);
+      if (ok) poller_start(&kPoller);
+      return ok;
+    }
+  }
+  while ((s = g_started.load(std::memory_order_acquire)) == 1) kernel::sched_yield();
+  return s == 2;
+}
+
+long control(int operation, int fd, uint32_t life) {
+  epoll_event event{};
+  event.events = kEdges;
+  event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
+  return kernel::call(SYS_epoll_ctl, g_epoll, operation, fd, reinterpret_cast<long>(&event));
+}
+
+uint64_t timeout_of(int fd, int option) {
+  timeval t{0, 0};
+  socklen_t length = sizeof t;
+  if (kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&t),
+                   reinterpret_cast<long>(&length)) < 0)
+    return 0;
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_usec) * 1000u;
+}
+
+}  // namespace
+
+bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
+  if (!ensure_started()) return false;
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  if (!verify) {
+    do {
+      if (life_of(s) != life || (s & (kRegistered | kRegistering)) != 0) return true;
+    } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
+  }
+  if (kind_of(s) == kSocket) {
+    d->receive_timeout.store(timeout_of(fd, SO_RCVTIMEO), std::memory_order_relaxed);
+    d->send_timeout.store(timeout_of(fd, SO_SNDTIMEO), std::memory_order_relaxed);
+  }
+  // MOD reports what is ready now, as ADD does: nothing is lost between the two.
+  long r = verify ? control(EPOLL_CTL_MOD, fd, life) : control(EPOLL_CTL_ADD, fd, life);
+  if (r == -ENOENT) r = control(EPOLL_CTL_ADD, fd, life);
+  if (r == -EEXIST) r = control(EPOLL_CTL_MOD, fd, life);
+  if (WISP_LIKELY(r == 0)) {
+    count(g_registrations, 1);
+    return descriptor_set_flags(d, life, kRegistered, kRegistering), true;
+  }
+  if (r == -EPERM) {  // a file that is always ready, as poll(2) says: nothing to wait for
+    descriptor_set_flags(d, life, kStraight, kKindMask & ~kStraight);
+  }
+  descriptor_set_flags(d, life, 0, kRegistering | kRegistered);
+  RuntimeEntry entry;  // others may have parked, trusting in kRegistering
+  descriptor_wake_all(d);
+  return false;
+}
+
+void pump_remove(int fd) {
+  epoll_event unused{};
+  kernel::call(SYS_epoll_ctl, g_epoll, EPOLL_CTL_DEL, fd, reinterpret_cast<long>(&unused));
+}
+
+bool pump_owns(int fd) {
+  if (fd < 0 || g_started.load(std::memory_order_acquire) != 2) return false;
+  return fd == g_epoll || fd == g_wakeup;
+}
+
+void descriptor_wake_all(Descriptor* d) {
+  move(&d->in);
+  move(&d->out);
+  if (d->pollers.load() != nullptr) poll_nodes_wake(d);
+}
+
+PumpCounts pump_counts() {
+  return {g_polls.load(), g_events.load(), g_stale.load(), g_registrations.load()};
+}
+
+}  // namespace wisp::io

@@ -1,0 +1,26 @@
+// The event pump: one epoll instance in which every descriptor that a task has waited for is
+// registered once per life, edge-triggered, both directions. The scheduler calls it (poller.h);
+// io/ registers with it.
+#pragma once
+#include <stdint.h>
+
+#include "io/descriptor.h"
+
+namespace wisp::io {
+
+// Registers fd in the life `life` of its record, and starts the pump on the first call. False if the
+// kernel refuses (not pollable, no memory, no descriptors left): the caller does without.
+// `verify`: registered already, but maybe not this very file: make sure.
+bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify);
+// Takes fd's present file out. Errors are of no interest.
+void pump_remove(int fd);
+// True for the descriptors of the pump itself: the program must not close them.
+bool pump_owns(int fd);
+
+// For tests and statistics.
+struct PumpCounts {
+  uint64_t polls, events, stale, registrations;
+};
+PumpCounts pump_counts();
+
+}  // namespace wisp::io

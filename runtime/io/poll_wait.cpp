@@ -1,0 +1,258 @@
+// See poll_wait.h.
+//
+// Memory order. Waiter: chains its nodes - full fence - asks the kernel (poll with timeout 0) -
+// parks on `fired`. Pump: takes an event from the kernel, then reads `pollers`. If the kernel's
+// answer "not ready" came before the descriptor became ready, the fence has made the nodes visible
+// before that, and the pump, which learns of the readiness from the kernel, sees them.
+// Lock order: a chain's lock before a parking-lot bucket.
+#include "io/poll_wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/wait.h"
+#include "platform/kernel.h"
+#include "platform/spin_lock.h"
+#include "sync/parking_lot.h"
+
+namespace wisp::io {
+
+namespace {
+
+constexpr uint32_t kLocks = 64;
+struct alignas(kCacheLine) ChainLock {
+  SpinLock lock;
+} g_locks[kLocks];
+
+SpinLock& lock_of(const Descriptor* d) {
+  return g_locks[(reinterpret_cast<uintptr_t>(d) / sizeof(Descriptor)) % kLocks].lock;
+}
+
+void chain(PollNode* node) {
+  SpinGuard guard(lock_of(node->d));
+  PollNode* head = node->d->pollers.load(std::memory_order_relaxed);
+  node->prev = nullptr;
+  node->next = head;
+  if (head != nullptr) head->prev = node;
+  node->d->pollers.store(node, std::memory_order_relaxed);  // the fence after the last one publishes
+}
+
+void unchain(PollNode* node) {
+  SpinGuard guard(lock_of(node->d));
+  if (node->next != nullptr) node->next->prev = node->prev;
+  if (node->prev != nullptr)
+    node->prev->next = node->next;
+  else
+    node->d->pollers.store(node->next, std::memory_order_relaxed);
+}
+
+long poll_now(pollfd* fds, nfds_t n) {
+  timespec zero{0, 0};
+  return kernel::call(SYS_ppoll, reinterpret_cast<long>(fds), static_cast<long>(n),
+                      reinterpret_cast<long>(&zero), 0, 8);
+}
+
+// The call itself, for what cannot be waited for otherwise.
+long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline) {
+  timespec left{0, 0};
+  if (deadline != kForever) {
+    uint64_t now = monotonic_ns();
+    uint64_t ns = deadline > now ? deadline - now : 0;
+    left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+  }
+  BlockingRegion region;
+  return kernel::call(SYS_ppoll, reinterpret_cast<long>(fds), static_cast<long>(n),
+                      deadline != kForever ? reinterpret_cast<long>(&left) : 0, 0, 8);
+}
+
+constexpr short kInEvents = POLLIN | POLLPRI | POLLRDNORM | POLLRDBAND | POLLRDHUP;
+constexpr short kOutEvents = POLLOUT | POLLWRNORM | POLLWRBAND;
+
+// One descriptor, one direction: no node, the record's own word.
+int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
+  Descriptor* d = descriptor_get(p->fd);
+  if (d == nullptr) return static_cast<int>(poll_plain(p, 1, deadline));
+  for (;;) {
+    uint32_t life = life_of(d->state.load(std::memory_order_acquire));
+    std::atomic<uint32_t>& word = direction == Direction::In ? d->in : d->out;
+    uint32_t seen = word_value(word);
+    bool empty = direction == Direction::In && (p->events & ~(POLLIN | POLLRDNORM)) == 0 &&
+                 d->drained.load(std::memory_order_relaxed) == (seen | 1);
+    if (!empty) {
+      long r = poll_now(p, 1);
+      if (r != 0) return static_cast<int>(r);
+    }
+    switch (wait_for(p->fd, d, life, direction, seen, deadline)) {
+      case Wait::TimedOut:
+        return static_cast<int>(poll_now(p, 1));  // as the kernel: a last look
+      case Wait::Interrupted:
+      case Wait::Restart:  // poll is never restarted
+        return -EINTR;
+      case Wait::Refused:
+        return static_cast<int>(poll_plain(p, 1, deadline));
+      default:
+        break;
+    }
+  }
+}
+
+// The nodes of one call: on its stack as far as they fit, else from malloc (once per call).
+class Nodes {
+ public:
+  explicit Nodes(nfds_t n) : nodes_(few_) {
+    if (n > kFew) nodes_ = static_cast<PollNode*>(malloc(n * sizeof(PollNode)));
+  }
+  ~Nodes() {
+    if (nodes_ != few_) free(nodes_);
+  }
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
+  bool ok() const { return nodes_ != nullptr; }
+  // False if events of fd cannot be had.
+  bool add(int fd) {
+    Descriptor* d = descriptor_get(fd);
+    if (d == nullptr) return false;
+    uint32_t life = life_of(d->state.load(std::memory_order_acquire));
+    Wait ready = make_ready(fd, d, life, false);
+    if (ready != Wait::Ready) return ready == Wait::Ended;  // closed just now: the next look tells
+    PollNode* node = &nodes_[count_++];
+    node->d = d;
+    node->fired = &fired_;
+    chain(node);
+    return true;
+  }
+  void remove_all() {
+    while (count_ != 0) unchain(&nodes_[--count_]);
+  }
+  std::atomic<uint32_t>& fired() { return fired_; }
+
+ private:
+  static constexpr nfds_t kFew = 32;
+  PollNode few_[kFew];
+  PollNode* nodes_;
+  uint32_t count_ = 0;
+  std::atomic<uint32_t> fired_{0};
+};
+
+// look(): the call with timeout 0; each(add): calls add(fd) for all descriptors; plain(): the call.
+template <typename Look, typename Each, typename Plain>
+long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&& plain) {
+  long r = look();
+  if (r != 0) return r;
+  Nodes nodes(n);
+  if (!nodes.ok()) return plain();
+  for (;;) {
+    WakeReason reason;
+    bool refused = false;
+    {
+      RuntimeEntry entry;
+      nodes.fired().store(0, std::memory_order_relaxed);
+      each([&](int fd) { return !(refused = refused || !nodes.add(fd)); });
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      if (!refused && (r = look()) == 0) {
+        reason = park(&nodes.fired(), deadline,
+                      [&] { return nodes.fired().load(std::memory_order_relaxed) == 0; });
+        if (reason == WakeReason::TimedOut) r = look();
+        if (reason == WakeReason::Interrupted) r = -EINTR;
+      } else {
+        reason = WakeReason::Mismatch;
+      }
+      nodes.remove_all();
+    }
+    if (refused) return plain();
+    if (r != 0 || reason == WakeReason::TimedOut) return r;
+    if ((r = look()) != 0) return r;
+  }
+}
+
+}  // namespace
+
+void poll_nodes_wake(Descriptor* d) {
+  SpinGuard guard(lock_of(d));
+  for (PollNode* node = d->pollers.load(std::memory_order_relaxed); node != nullptr;
+       node = node->next) {
+    // The owner takes its nodes away under this lock before it leaves: the word is there.
+    node->fired->store(1, std::memory_order_relaxed);
+    ParkingLot::unpark(node->fired, ~0u);
+  }
+}
+
+int poll_until(pollfd* fds, nfds_t n, uint64_t deadline) {
+  if (n == 1 && fds->fd >= 0) {
+    bool in = (fds->events & kInEvents) != 0, out = (fds->events & kOutEvents) != 0;
+    if (!(in && out)) return poll_single(fds, out ? Direction::Out : Direction::In, deadline);
+  }
+  return static_cast<int>(wait_for_any(
+      n, deadline, [&] { return poll_now(fds, n); },
+      [&](auto&& add) {
+        for (nfds_t i = 0; i < n; ++i)
+          if (fds[i].fd >= 0 && !add(fds[i].fd)) return;
+      },
+      [&] { return poll_plain(fds, n, deadline); }));
+}
+
+int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadline) {
+  // As many words as the caller's sets have: n may be above FD_SETSIZE.
+  constexpr int kMaxWords = 1024 / 64;
+  int words = (n + 63) / 64;
+  fd_set* sets[3] = {in, out, except};
+  uint64_t asked[3][kMaxWords], answer[3][kMaxWords];
+  auto call = [&](const timespec* timeout) -> long {
+    for (int s = 0; s < 3; ++s) memcpy(answer[s], asked[s], sizeof(uint64_t) * words);
+    timespec copy;
+    if (timeout != nullptr) copy = *timeout;
+    return kernel::call(SYS_pselect6, n, sets[0] ? reinterpret_cast<long>(answer[0]) : 0,
+                        sets[1] ? reinterpret_cast<long>(answer[1]) : 0,
+                        sets[2] ? reinterpret_cast<long>(answer[2]) : 0,
+                        timeout != nullptr ? reinterpret_cast<long>(&copy) : 0, 0);
+  };
+  auto plain = [&]() -> long {
+    timespec left{0, 0};
+    if (deadline != kForever) {
+      uint64_t now = monotonic_ns();
+      uint64_t ns = deadline > now ? deadline - now : 0;
+      left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+    }
+    BlockingRegion region;
+    return call(deadline != kForever ? &left : nullptr);
+  };
+  if (n < 0) return -EINVAL;
+  if (words > kMaxWords) {  // larger than fd_set: in place, as the caller built it
+    timespec left{0, 0};
+    if (deadline != kForever) {
+      uint64_t now = monotonic_ns();
+      uint64_t ns = deadline > now ? deadline - now : 0;
+      left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+    }
+    BlockingRegion region;
+    return static_cast<int>(kernel::call(SYS_pselect6, n, reinterpret_cast<long>(in),
+                                         reinterpret_cast<long>(out), reinterpret_cast<long>(except),
+                                         deadline != kForever ? reinterpret_cast<long>(&left) : 0,
+                                         0));
+  }
+  uint64_t any[kMaxWords] = {};
+  for (int s = 0; s < 3; ++s) {
+    if (sets[s] == nullptr) continue;
+    memcpy(asked[s], sets[s], sizeof(uint64_t) * words);
+    for (int w = 0; w < words; ++w) any[w] |= asked[s][w];
+  }
+  nfds_t count = 0;
+  for (int w = 0; w < words; ++w) count += static_cast<nfds_t>(__builtin_popcountll(any[w]));
+  timespec zero{0, 0};
+  long r = wait_for_any(
+      count, deadline, [&] { return call(&zero); },
+      [&](auto&& add) {
+        for (int w = 0; w < words; ++w)
+          for (uint64_t left = any[w]; left != 0; left &= left - 1) {
+            int fd = w * 64 + __builtin_ctzll(left);
+            if (fd < n && !add(fd)) return;
+          }
+      },
+      plain);
+  if (r >= 0)
+    for (int s = 0; s < 3; ++s)
+      if (sets[s] != nullptr) memcpy(sets[s], answer[s], sizeof(uint64_t) * words);
+  return static_cast<int>(r);
+}
+
+}  // namespace wisp::io

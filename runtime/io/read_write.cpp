@@ -1,0 +1,154 @@
+// read and write on whatever a descriptor is. What is not a socket has no MSG_DONTWAIT: the kernel's
+// RWF_NOWAIT where the file knows it, else a look with poll(2) first. Somebody else may take the
+// bytes between the look and the read; that read then blocks its kernel thread, and SysMonitor hands
+// the carrier on: slow, not stuck.
+#include <limits.h>
+#include <poll.h>
+
+#include "io/disk.h"
+#include "io/transfer.h"
+#include "io/wait.h"
+#include "platform/kernel.h"
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
+
+namespace wisp::io {
+
+namespace {
+
+// One part goes by the plain calls: some files (ttys, /proc) have only those.
+long read_once(int fd, const iovec* parts, int count) {
+  if (count == 1)
+    return kernel::call(SYS_read, fd, reinterpret_cast<long>(parts->iov_base),
+                        static_cast<long>(parts->iov_len));
+  return kernel::call(SYS_readv, fd, reinterpret_cast<long>(parts), count);
+}
+long write_once(int fd, const iovec* parts, int count) {
+  if (count == 1)
+    return kernel::call(SYS_write, fd, reinterpret_cast<long>(parts->iov_base),
+                        static_cast<long>(parts->iov_len));
+  return kernel::call(SYS_writev, fd, reinterpret_cast<long>(parts), count);
+}
+
+bool ready_now(int fd, short events) {
+  pollfd p{fd, events, 0};
+  timespec zero{0, 0};
+  return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, reinterpret_cast<long>(&zero), 0,
+                      8) != 0;
+}
+
+// preadv2/pwritev2 at the file's own position, never waiting; -EOPNOTSUPP: not on this file.
+long nowait(long number, int fd, const iovec* parts, int count) {
+  return kernel::call(number, fd, reinterpret_cast<long>(parts), count, -1, -1, RWF_NOWAIT);
+}
+
+long read_nowait(BlockingCall& call, const iovec* parts, int count) {
+  if (call.kind() == kStream &&
+      (call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
+    long r = nowait(SYS_preadv2, call.fd(), parts, count);
+    if (r != -EOPNOTSUPP && r != -EINVAL && r != -ENOSYS && r != -ESPIPE) return r;
+    descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
+  }
+  return ready_now(call.fd(), POLLIN) ? read_once(call.fd(), parts, count) : -EAGAIN;
+}
+
+long write_nowait(BlockingCall& call, const iovec* parts, int count) {
+  if ((call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
+    long r = nowait(SYS_pwritev2, call.fd(), parts, count);
+    if (r != -EOPNOTSUPP && r != -EINVAL && r != -ENOSYS && r != -ESPIPE) return r;
+    descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
+  }
+  if (!ready_now(call.fd(), POLLOUT)) return -EAGAIN;
+  // A pipe that says POLLOUT takes PIPE_BUF bytes without waiting; more it might not. Up to that
+  // size a write must stay whole, above it never was.
+  if (count == 1 && parts->iov_len > PIPE_BUF) {
+    iovec first{parts->iov_base, PIPE_BUF};
+    return write_once(call.fd(), &first, 1);
+  }
+  return write_once(call.fd(), parts, count);
+}
+
+size_t total(const iovec* parts, int count) {
+  size_t n = 0;
+  for (int i = 0; i < count; ++i) n += parts[i].iov_len;
+  return n;
+}
+
+// The descriptor is of another kind than its record says: learn it again.
+void relearn(BlockingCall& call) {
+  descriptor_set_flags(call.record(), call.life(), 0,
+                       kKindMask | kRegistered | kRegistering | kOwn | kTcp | kNonBlocking);
+}
+
+}  // namespace
+
+long read_vector(int fd, const iovec* parts, int count) {
+  if (WISP_UNLIKELY(count <= 0 || count > IOV_MAX)) return read_once(fd, parts, count);
+  for (;;) {
+    BlockingCall call(fd, Direction::In);
+    if (!call.has_record()) return call.make([&] { return read_once(fd, parts, count); });
+    if (WISP_LIKELY(call.kind() == kSocket)) {
+      // Of no bytes at all, recv would wait where read does not.
+      if (WISP_UNLIKELY(total(parts, count) == 0)) return read_once(fd, parts, count);
+      long r = read_socket(fd, parts, count);
+      if (WISP_LIKELY(r != -ENOTSOCK)) return r;
+      relearn(call);
+      continue;
+    }
+    if (call.kind() == kDisk) return disk_read(fd, parts, count, kFilePosition);
+    if (call.straight()) return read_once(fd, parts, count);
+    return call_until_done(
+        call, [&] { return read_nowait(call, parts, count); },
+        [&] { return read_once(call.fd(), parts, count); });
+  }
+}
+
+long write_vector(int fd, const iovec* parts, int count) {
+  if (WISP_UNLIKELY(count <= 0 || count > IOV_MAX)) return write_once(fd, parts, count);
+  for (;;) {
+    BlockingCall call(fd, Direction::Out);
+    if (!call.has_record()) return call.make([&] { return write_once(fd, parts, count); });
+    if (WISP_LIKELY(call.kind() == kSocket)) {
+      long r = write_socket(fd, parts, count);
+      if (WISP_LIKELY(r != -ENOTSOCK)) return r;
+      relearn(call);
+      continue;
+    }
+    if (call.kind() == kDisk) return disk_write(fd, parts, count, kFilePosition);
+    if (call.straight() || call.kind() == kTerminal) return write_once(fd, parts, count);
+    // A pipe or its like: all of it, part by part where it does not fit at once.
+    size_t size = total(parts, count), done = 0;
+    int first = 0;
+    size_t offset = 0;
+    for (;;) {
+      uint32_t seen = call.word();
+      iovec rest{static_cast<char*>(parts[first].iov_base) + offset, parts[first].iov_len - offset};
+      long r = offset == 0 ? write_nowait(call, parts + first, count - first)
+                           : write_nowait(call, &rest, 1);
+      if (r >= 0) {
+        done += static_cast<size_t>(r);
+        if (done >= size || r == 0) return static_cast<long>(done);
+        offset += static_cast<size_t>(r);
+        while (first + 1 < count && offset >= parts[first].iov_len)
+          offset -= parts[first++].iov_len;
+        continue;
+      }
+      if (r == -EAGAIN) r = call.wait(seen);
+      if (r == 0) continue;
+      if (done != 0) return static_cast<long>(done);
+      if (r != BlockingCall::kMakeTheCall) return r;
+      return call.make([&] { return write_once(call.fd(), parts, count); });
+    }
+  }
+}
+
+bool may_block(int fd) {
+  Descriptor* d = descriptor_get(fd);
+  if (d == nullptr) return true;
+  uint64_t s = descriptor_know(fd, d);
+  return (s & kNonBlocking) == 0 && kind_of(s) != kStraight;
+}
+
+}  // namespace wisp::io

@@ -1,0 +1,191 @@
+// Receiving. A short read from a registered TCP stream shows that it is drained: the next data, or
+// the end of the stream, makes an edge (epoll(7)). The next receive then parks at once instead of
+// asking the kernel for an EAGAIN, a third of the system calls of a request/reply server. Ends and
+// urgent data that were there already at the short read make no further edge: the pump has seen
+// those and marked the descriptor (kNeverDrained) before its word moved.
+#include "io/transfer.h"
+#include "io/wait.h"
+#include "platform/kernel.h"
+
+namespace wisp::io {
+
+namespace {
+
+inline bool known_drained(const BlockingCall& call, uint32_t seen) {
+  return call.record()->drained.load(std::memory_order_relaxed) == (seen | 1);
+}
+
+// After a receive that took `got` of `size` bytes; `seen` was read before it.
+inline void note_drained(const BlockingCall& call, uint32_t seen, long got, size_t size) {
+  if (got <= 0 || static_cast<size_t>(got) >= size) return;
+  constexpr uint64_t kFlags = kTcp | kOwn | kRegistered | kNeverDrained;
+  uint64_t s = call.record()->state.load(std::memory_order_relaxed);
+  // Relaxed: a mark for a word that has moved since means nothing to anybody.
+  if ((s & kFlags) == (kTcp | kOwn | kRegistered))
+    call.record()->drained.store(seen | 1, std::memory_order_relaxed);
+}
+
+long receive_once(int fd, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* length) {
+  return kernel::call(SYS_recvfrom, fd, reinterpret_cast<long>(buffer), static_cast<long>(size),
+                      flags, reinterpret_cast<long>(from), reinterpret_cast<long>(length));
+}
+
+bool is_stream(int fd) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, reinterpret_cast<long>(&type),
+               reinterpret_cast<long>(&length));
+  return type == SOCK_STREAM;
+}
+
+size_t total(const iovec* parts, size_t count) {
+  size_t n = 0;
+  for (size_t i = 0; i < count; ++i) n += parts[i].iov_len;
+  return n;
+}
+
+// MSG_WAITALL on a stream: until the buffer is full, the stream ends, or something goes wrong; what
+// has been taken by then is the result. `take(done)` is one receive without blocking of the rest.
+template <typename Take, typename Plain>
+long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&& plain) {
+  size_t done = 0;
+  for (;;) {
+    uint32_t seen = call.word();
+    long r = take(done);
+    if (r == 0) return static_cast<long>(done);
+    if (r > 0) {
+      if (!peek) done += static_cast<size_t>(r);
+      size_t have = peek ? static_cast<size_t>(r) : done;
+      if (have >= size) return static_cast<long>(have);
+      if (!peek) continue;
+      // A peek sees the same bytes again; an end of the stream never shows up as 0.
+      if ((call.record()->state.load(std::memory_order_acquire) & kEnded) != 0)
+        return static_cast<long>(have);
+    } else if (r != -EAGAIN) {
+      return done != 0 ? static_cast<long>(done) : r;
+    }
+    long w = call.wait(seen);
+    if (w == 0) continue;
+    if (w == BlockingCall::kMakeTheCall && done == 0) return call.make(plain);
+    if (peek && r > 0) return r;
+    return done != 0 ? static_cast<long>(done) : w;
+  }
+}
+
+}  // namespace
+
+long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* from_length) {
+  BlockingCall call(fd, Direction::In);
+  auto plain = [&] { return receive_once(call.fd(), buffer, size, flags, from, from_length); };
+  if (!call.has_record()) return call.make(plain);
+  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && !call.straight() && size != 0 && is_stream(fd))
+    return receive_all(
+        call, size, (flags & MSG_PEEK) != 0,
+        [&](size_t done) {
+          return receive_once(call.fd(), static_cast<char*>(buffer) + done, size - done,
+                              (flags & ~MSG_WAITALL) | MSG_DONTWAIT, from, from_length);
+        },
+        plain);
+  bool consumes = (flags & (MSG_PEEK | MSG_TRUNC)) == 0;
+  if (call.straight()) {
+    uint32_t seen = call.word();
+    long r = plain();
+    if (consumes) note_drained(call, seen, r == -EAGAIN ? 1 : r, r == -EAGAIN ? 2 : size);
+    return r;
+  }
+  return call_until_done(
+      call,
+      [&]() -> long {
+        uint32_t seen = call.word();
+        if (known_drained(call, seen) && size != 0) return -EAGAIN;
+        long r = receive_once(call.fd(), buffer, size, flags | MSG_DONTWAIT, from, from_length);
+        if (consumes) note_drained(call, seen, r, size);
+        return r;
+      },
+      plain);
+}
+
+long receive_message(int fd, msghdr* m, int flags) {
+  BlockingCall call(fd, Direction::In);
+  auto once = [&](msghdr* message, int with) {
+    return kernel::call(SYS_recvmsg, call.fd(), reinterpret_cast<long>(message), with);
+  };
+  if (call.straight()) return once(m, flags);
+  auto plain = [&] { return once(m, flags); };
+  if (!call.has_record()) return call.make(plain);
+  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && is_stream(fd) && m->msg_iovlen == 1) {
+    // More parts than one: as without MSG_WAITALL for the second part on; nobody is known to do it.
+    iovec whole = m->msg_iov[0];
+    if (whole.iov_len != 0) {
+      return receive_all(
+          call, whole.iov_len, (flags & MSG_PEEK) != 0,
+          [&](size_t done) {
+            iovec rest{static_cast<char*>(whole.iov_base) + done, whole.iov_len - done};
+            msghdr message = *m;
+            message.msg_iov = &rest;
+            if (done != 0) {
+              message.msg_control = nullptr;
+              message.msg_controllen = 0;
+            }
+            long r = once(&message, (flags & ~MSG_WAITALL) | MSG_DONTWAIT);
+            if (r >= 0 && done == 0) {
+              m->msg_controllen = message.msg_controllen;
+              m->msg_namelen = message.msg_namelen;
+              m->msg_flags = message.msg_flags;
+            }
+            return r;
+          },
+          plain);
+    }
+  }
+  // The kernel writes lengths into the header only on success: the same one serves every try.
+  return call_until_done(call, [&] { return once(m, flags | MSG_DONTWAIT); }, plain);
+}
+
+long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout) {
+  BlockingCall call(fd, Direction::In);
+  auto once = [&](mmsghdr* m, unsigned n, int with, timespec* limit) {
+    return kernel::call(SYS_recvmmsg, call.fd(), reinterpret_cast<long>(m), n, with,
+                        reinterpret_cast<long>(limit));
+  };
+  if (call.straight()) return once(messages, count, flags, timeout);
+  auto plain = [&] { return once(messages, count, flags, timeout); };
+  if (!call.has_record() || count == 0) return call.make(plain);
+  // As in the kernel, the timeout is looked at after each message only (recvmmsg(2), BUGS).
+  uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
+  bool one = (flags & MSG_WAITFORONE) != 0;
+  unsigned done = 0;
+  for (;;) {
+    uint32_t seen = call.word();
+    long r = once(messages + done, count - done, flags | MSG_DONTWAIT, nullptr);
+    if (r > 0) {
+      done += static_cast<unsigned>(r);
+      if (done == count || one) break;
+      if (deadline != kForever && monotonic_ns() >= deadline) break;
+      continue;
+    }
+    if (r == -EAGAIN) r = call.wait(seen);
+    if (r == 0) continue;
+    if (done != 0) break;
+    if (r != BlockingCall::kMakeTheCall) return r;
+    return call.make(plain);
+  }
+  if (timeout != nullptr) {
+    uint64_t now = monotonic_ns();
+    uint64_t left = deadline > now ? deadline - now : 0;
+    *timeout = timespec{static_cast<time_t>(left / 1000000000u),
+                        static_cast<long>(left % 1000000000u)};
+  }
+  return done;
+}
+
+long read_socket(int fd, const iovec* parts, int count) {
+  size_t size = total(parts, static_cast<size_t>(count));
+  if (count == 1) return receive(fd, parts->iov_base, size, 0, nullptr, nullptr);
+  msghdr m{};
+  m.msg_iov = const_cast<iovec*>(parts);
+  m.msg_iovlen = static_cast<size_t>(count);
+  return receive_message(fd, &m, 0);
+}
+
+}  // namespace wisp::io

@@ -1,0 +1,133 @@
+// Sending. A blocking send on a stream returns when all is sent, or with what was sent before an
+// error, a signal or a timeout; datagrams are sent whole or not at all.
+#include "io/transfer.h"
+#include "io/wait.h"
+#include "platform/kernel.h"
+
+namespace wisp::io {
+
+namespace {
+
+long send_once(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
+               socklen_t length) {
+  return kernel::call(SYS_sendto, fd, reinterpret_cast<long>(buffer), static_cast<long>(size),
+                      flags, reinterpret_cast<long>(to), length);
+}
+long send_message_once(int fd, const msghdr* message, int flags) {
+  return kernel::call(SYS_sendmsg, fd, reinterpret_cast<long>(message), flags);
+}
+
+int socket_type(int fd) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, reinterpret_cast<long>(&type),
+               reinterpret_cast<long>(&length));
+  return type;
+}
+
+}  // namespace
+
+long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
+          socklen_t to_length) {
+  BlockingCall call(fd, Direction::Out);
+  if (call.straight()) return send_once(call.fd(), buffer, size, flags, to, to_length);
+  if (!call.has_record()) {
+    return call.make([&] { return send_once(fd, buffer, size, flags, to, to_length); });
+  }
+  const char* p = static_cast<const char*>(buffer);
+  size_t done = 0;
+  for (;;) {
+    uint32_t seen = call.word();
+    long r = send_once(call.fd(), p + done, size - done, flags | MSG_DONTWAIT, to, to_length);
+    if (WISP_LIKELY(r >= 0)) {
+      done += static_cast<size_t>(r);
+      // Only streams send a part (and a stream takes at least one byte, or says EAGAIN).
+      if (done >= size || r == 0) return static_cast<long>(done);
+      continue;
+    }
+    if (r == -EAGAIN) r = call.wait(seen);
+    if (r == 0) continue;
+    if (r == BlockingCall::kMakeTheCall) {
+      r = call.make([&] { return send_once(call.fd(), p + done, size - done, flags, to, to_length); });
+      if (r >= 0) return static_cast<long>(done) + r;
+    }
+    return done != 0 ? static_cast<long>(done) : r;
+  }
+}
+
+long send_message(int fd, const msghdr* m, int flags) {
+  BlockingCall call(fd, Direction::Out);
+  if (call.straight()) return send_message_once(call.fd(), m, flags);
+  if (!call.has_record()) {
+    return call.make([&] { return send_message_once(fd, m, flags); });
+  }
+  size_t size = 0, done = 0;
+  for (size_t i = 0; i < m->msg_iovlen; ++i) size += m->msg_iov[i].iov_len;
+  msghdr rest = *m;
+  size_t offset = 0;  // sent of rest.msg_iov[0]
+  for (;;) {
+    uint32_t seen = call.word();
+    // A part that was sent halfway is finished alone, so that no copy of the vector is needed.
+    long r = offset == 0
+                 ? send_message_once(call.fd(), &rest, flags | MSG_DONTWAIT)
+                 : send_once(call.fd(), static_cast<char*>(rest.msg_iov->iov_base) + offset,
+                             rest.msg_iov->iov_len - offset, flags | MSG_DONTWAIT, nullptr, 0);
+    if (WISP_LIKELY(r >= 0)) {
+      done += static_cast<size_t>(r);
+      if (done >= size || r == 0) return static_cast<long>(done);
+      // Descriptors and credentials went with the first byte.
+      rest.msg_control = nullptr;
+      rest.msg_controllen = 0;
+      offset += static_cast<size_t>(r);
+      while (rest.msg_iovlen != 0 && offset >= rest.msg_iov->iov_len) {
+        offset -= rest.msg_iov->iov_len;
+        ++rest.msg_iov;
+        --rest.msg_iovlen;
+      }
+      continue;
+    }
+    if (r == -EAGAIN) r = call.wait(seen);
+    if (r == 0) continue;
+    if (r == BlockingCall::kMakeTheCall && done == 0) {
+      return call.make([&] { return send_message_once(call.fd(), m, flags); });
+    }
+    if (done != 0) return static_cast<long>(done);
+    return r;
+  }
+}
+
+long send_messages(int fd, mmsghdr* messages, unsigned count, int flags) {
+  BlockingCall call(fd, Direction::Out);
+  if (call.straight())
+    return kernel::call(SYS_sendmmsg, fd, reinterpret_cast<long>(messages), count, flags);
+  if (count > 1024) count = 1024;  // the kernel's own limit
+  // Datagrams go as many at once as there is room for; the one that would wait goes alone. A stream
+  // might take the last one in part, so there they all go alone.
+  bool whole = !call.is(kTcp) && socket_type(fd) != SOCK_STREAM;
+  unsigned done = 0;
+  while (done < count) {
+    if (whole) {
+      long r = kernel::call(SYS_sendmmsg, fd, reinterpret_cast<long>(messages + done), count - done,
+                            flags | MSG_DONTWAIT);
+      if (r > 0) {
+        done += static_cast<unsigned>(r);
+        continue;
+      }
+    }
+    long r = send_message(fd, &messages[done].msg_hdr, flags);
+    if (r < 0) return done != 0 ? static_cast<long>(done) : r;
+    messages[done].msg_len = static_cast<unsigned>(r);
+    ++done;
+  }
+  return done;
+}
+
+long write_socket(int fd, const iovec* parts, int count) {
+  if (count == 1) return send(fd, parts->iov_base, parts->iov_len, 0, nullptr, 0);
+  msghdr m{};
+  m.msg_iov = const_cast<iovec*>(parts);
+  m.msg_iovlen = static_cast<size_t>(count);
+  return send_message(fd, &m, 0);
+}
+
+}  // namespace wisp::io

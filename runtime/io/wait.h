@@ -1,0 +1,109 @@
+// Waiting of the calling task for one direction of one descriptor, and the loop every blocking call
+// on a descriptor is made of:   read the word - try without blocking - park if it has not moved.
+// All of it on tasks only, outside any RuntimeEntry. Nothing allocates once a descriptor is known.
+#pragma once
+#include <errno.h>
+
+#include "io/descriptor.h"
+#include "scheduler/scheduler.h"
+
+namespace wisp::io {
+
+enum class Wait {
+  Ready,        // the word has moved (or may have): try again
+  TimedOut,
+  Interrupted,  // a handler ran that does not restart calls: EINTR
+  Restart,      // handlers ran that restart calls, or none
+  Ended,        // the number stands for something else now
+  Refused,      // the kernel would not register it: make the call itself, in a BlockingRegion
+  WouldBlock,   // somebody else who has the same file set O_NONBLOCK
+};
+
+enum class Direction { In, Out };
+
+// One wait of a call that does not hold the file while it waits (poll, epoll_wait).
+// deadline: kForever = none.
+Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
+              uint64_t deadline);
+
+// Makes sure that events of this life arrive: Ready, Ended, Refused or WouldBlock.
+// `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
+Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);
+// After a park that a signal ended, before the RuntimeEntry is left: Interrupted or Restart.
+Wait after_signal(WispTask* task);
+
+inline uint32_t word_value(const std::atomic<uint32_t>& word) {
+  // acquire: what the pump knew when it moved the word.
+  return word.load(std::memory_order_acquire) & ~1u;
+}
+
+// One blocking call: keeps the record, its life, and the deadline that SO_RCVTIMEO/SO_SNDTIMEO give.
+class BlockingCall {
+ public:
+  BlockingCall(int fd, Direction direction)
+      : fd_(fd), direction_(direction), d_(descriptor_get(fd)) {
+    if (WISP_LIKELY(d_ != nullptr)) state_ = descriptor_know(fd, d_);
+  }
+  ~BlockingCall() {
+    if (WISP_UNLIKELY(kept_)) let_go();
+  }
+  BlockingCall(const BlockingCall&) = delete;
+  BlockingCall& operator=(const BlockingCall&) = delete;
+
+  // Nothing to add to what the kernel does: bad, always ready, or non-blocking by the program's wish.
+  bool straight() const {
+    return d_ != nullptr && (kind() == kUnknown || kind() == kStraight || kind() == kDisk ||
+                             (state_ & kNonBlocking) != 0);
+  }
+  // The number to make the call with: another one after the program's was closed (io/kept.h).
+  int fd() const { return fd_; }
+  bool has_record() const { return d_ != nullptr; }
+  Kind kind() const { return kind_of(state_); }
+  bool is(uint32_t flag) const { return (state_ & flag) != 0; }
+  Descriptor* record() const { return d_; }
+  uint32_t life() const { return life_of(state_); }
+  uint32_t word() const { return word_value(direction_ == Direction::In ? d_->in : d_->out); }
+
+  // 0: try again. Otherwise what the call returns (-errno), or kMakeTheCall.
+  static constexpr long kMakeTheCall = -100000;
+  long wait(uint32_t seen);
+
+  // The call itself, where there is nothing better.
+  template <typename F>
+  long make(F&& call) {
+    leave_runtime();
+    BlockingRegion region;
+    return call();
+  }
+
+ private:
+  void let_go();
+  void leave_runtime();
+  bool go_on_with_kept(uint32_t life);
+
+  int fd_;
+  Direction direction_;
+  Descriptor* d_;
+  uint64_t state_ = 0;
+  uint64_t deadline_ = kForever;
+  bool timed_ = false;   // deadline_ is known
+  bool kept_ = false;    // fd_ is a kept duplicate
+  // From the end of a life to the next wait the call stays inside the runtime: a signal sent after
+  // the close finds it waiting, as it would in the kernel.
+  bool inside_ = false;
+};
+
+// attempt() is the call made without blocking (-EAGAIN: it would), plain() the call itself.
+template <typename Attempt, typename Plain>
+long call_until_done(BlockingCall& call, Attempt&& attempt, Plain&& plain) {
+  for (;;) {
+    uint32_t seen = call.word();
+    long r = attempt();
+    if (WISP_LIKELY(r != -EAGAIN)) return r;
+    r = call.wait(seen);
+    if (r == BlockingCall::kMakeTheCall) return call.make(plain);
+    if (r != 0) return r;
+  }
+}
+
+}  // namespace wisp::io

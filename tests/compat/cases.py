@@ -1,0 +1,360 @@
+"""The cases of compat: name -> function(context) -> text that must be equal on plain threads and under Wisp."""
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import __main__ as compat
+
+CASES = {}
+LIB = compat.WORK / "lib"
+Missing = compat.Missing
+
+
+def case(name):
+    def register(function):
+        CASES[name] = function
+        return function
+    return register
+
+
+def simple(name, main, *args, flags=(), jdks=(8, 99), env=None, timeout=120):
+    def run(c):
+        if not jdks[0] <= c.jdk.major <= jdks[1]:
+            raise Missing(f"only JDK {jdks[0]} to {jdks[1]}")
+        return c.java(main, *args, flags=flags, env=env, timeout=timeout)
+    CASES[name] = run
+
+
+# ---- known traps ------------------------------------------------------------------------------------
+
+simple("trap-overflow", "OverflowStorm", 24, 30)
+simple("trap-overflow-parallel", "OverflowStorm", 24, 20, flags=["-XX:+UseParallelGC"])
+simple("trap-overflow-int", "OverflowStorm", 12, 6, flags=["-Xint"])
+simple("trap-cpu-times", "CpuTimes")
+
+
+@case("trap-jfr-profile")
+def jfr(c):
+    """JFR suspends threads by signal on 17 and aborts the VM when pthread_kill fails."""
+    if c.jdk.major < 11 or c.jdk.version == "11.0.2":
+        raise Missing("no open JFR in this JDK")
+    if not list(Path(c.jdk.home).glob("lib/jfr/profile.jfc")):
+        raise Missing("this JDK has no module jdk.jfr")
+    recording = c.folder / "r.jfr"
+    text = c.java("ParkAndRun", 6, flags=[f"-XX:StartFlightRecording=settings=profile,filename={recording}",
+                                          "-Xlog:jfr*=off" if c.jdk.major > 11 else "-Xlog:jfr*=off"])
+    text = "".join(line for line in text.splitlines(True) if line.startswith(("done", "exit")))
+    text += f"recorded {recording.stat().st_size > 20000}\n"
+    reader = Path(c.jdk.home) / "bin/jfr"
+    if not reader.is_file():
+        reader = Path("/usr/lib/jvm/temurin-25-jdk-amd64/bin/jfr")
+    found = subprocess.run([str(reader), "summary", str(recording)], stdout=subprocess.PIPE, text=True,
+                           stderr=subprocess.DEVNULL, env=compat.jdks.plain_environment())
+    counts = dict(re.findall(r"^ (jdk\.\w+) +(\d+)", found.stdout, re.M))
+    (c.folder / "counts").write_text(str(counts))
+    for event in ("ExecutionSample", "ThreadPark", "ThreadStart", "JavaMonitorEnter"):
+        text += f"{event} {int(counts.get('jdk.' + event, 0)) > 0}\n"
+    return text
+
+
+# ---- JNI ----------------------------------------------------------------------------------------------
+
+for part in ("blocking", "spinning", "locals", "late", "exceptions", "attaching", "locks", "shared", "monitor",
+             "identity"):
+    simple(f"jni-{part}", "JniCases", LIB / "libjni_cases.so", LIB / "liblate.so", part)
+simple("jni-check", "JniCases", LIB / "libjni_cases.so", LIB / "liblate.so", "locals", "attaching", "exceptions",
+       "monitor", "identity", flags=["-Xcheck:jni"])
+simple("jni-int", "JniCases", LIB / "libjni_cases.so", LIB / "liblate.so", "locals", "attaching", "monitor",
+       flags=["-Xint"])
+
+
+# ---- JVM services ---------------------------------------------------------------------------------------
+
+simple("vm-contention", "Contention")
+simple("vm-contention-heavy", "Contention", flags=["-XX:+UnlockDiagnosticVMOptions", "-Xcheck:jni"])
+simple("vm-stop-suspend", "StopSuspend")
+simple("vm-virtual", "Virtual", jdks=(21, 99))
+simple("vm-virtual-1", "Virtual", jdks=(21, 99), flags=["-Djdk.virtualThreadScheduler.parallelism=1",
+                                                        "-Djdk.virtualThreadScheduler.maxPoolSize=64"])
+for name, flags, span in (
+        ("int", ["-Xint"], (8, 99)), ("c1", ["-XX:TieredStopAtLevel=1"], (8, 99)),
+        ("comp", ["-Xcomp"], (8, 99)), ("numa", ["-XX:+UseNUMA", "-XX:+UseParallelGC"], (8, 99)),
+        ("biased", ["-XX:+UseBiasedLocking", "-XX:BiasedLockingStartupDelay=0"], (8, 17)),
+        ("unbiased", ["-XX:-UseBiasedLocking"], (8, 17)), ("no-coops", ["-XX:-UseCompressedOops"], (8, 99)),
+        ("xss-small", ["-Xss256k"], (8, 99)), ("xss-large", ["-Xss64m"], (8, 99)),
+        ("monitors-heavy", ["-XX:+UnlockDiagnosticVMOptions", "-XX:LockingMode=0"], (21, 24)),
+        ("monitors-light", ["-XX:LockingMode=2"], (21, 24)),
+        ("guarantee", ["-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=5"], (8, 24)),
+        ("serial", ["-XX:+UseSerialGC"], (8, 99)), ("g1", ["-XX:+UseG1GC"], (8, 99)),
+        ("z", ["-XX:+UseZGC"], (17, 99)), ("shenandoah", ["-XX:+UseShenandoahGC"], (17, 99)),
+        ("large-code", ["-XX:+UseCountedLoopSafepoints"], (11, 99))):
+    simple(f"flags-{name}", "ParkAndRun", 3, flags=flags, jdks=span, timeout=180)
+for name, flags in (("xss-small", ["-Xss256k"]), ("xss-large", ["-Xss16m"])):
+    simple(f"overflow-{name}", "OverflowStorm", 6, 5, flags=flags, timeout=180)
+
+
+def running(c, *args, flags=(), main="ParkAndRun"):
+    """A JVM that prints a line when its load runs (or is over)."""
+    return c.start(c.command(main, *args, flags=flags))
+
+
+def tool(c, *command, timeout=60):
+    done = subprocess.run([str(w) for w in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=compat.jdks.plain_environment(), timeout=timeout)
+    return done.stdout, done.returncode
+
+
+def up(child, c):
+    """Until the attach listener can answer: the JVM has its main thread running."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if os.path.exists(f"/tmp/hsperfdata_root/{child.pid}") and child.poll() is None:
+            time.sleep(1)
+            return
+        time.sleep(0.1)
+
+
+@case("vm-jcmd")
+def jcmd(c):
+    """jcmd under load: native memory, thread dump, heap dump, GC, one after another."""
+    jcmd_tool = c.tool("jcmd")
+    child = running(c, 25, flags=["-XX:NativeMemoryTracking=summary"])
+    text = ""
+    try:
+        up(child, c)
+        out, code = tool(c, jcmd_tool, child.pid, "VM.native_memory", "summary")
+        threads = re.search(r"Thread.*\(reserved=(\d+)KB", out)
+        text += f"native memory {code} {bool(threads)}\n"
+        stacks = re.search(r"thread #(\d+)|threads? #(\d+)", out)
+        text += f"threads counted {bool(stacks)}\n"
+        for _ in range(5):
+            out, code = tool(c, jcmd_tool, child.pid, "Thread.print", "-l")
+            names = sorted(set(re.findall(r'^"(body \d+|main)"', out, re.M)))
+            text += f"Thread.print {code} {names}\n"
+        heap = c.folder / "heap.hprof"
+        out, code = tool(c, jcmd_tool, child.pid, "GC.heap_dump", heap)
+        text += f"heap dump {code} {heap.exists() and heap.stat().st_size > 100000}\n"
+        heap.unlink(missing_ok=True)
+        out, code = tool(c, jcmd_tool, child.pid, "GC.class_histogram")
+        text += f"histogram {code} {'java.lang.String' in out}\n"
+        out, code = tool(c, jcmd_tool, child.pid, "GC.run")
+        text += f"gc {code}\n"
+        child.send_signal(signal.SIGQUIT)
+        time.sleep(0.5)
+    finally:
+        child.terminate()
+        out, err, code = c.finish(child, 60)
+    text += f"dumped {'Full thread dump' in out} exit {code}\n"
+    return text
+
+
+@case("vm-jstack")
+def jstack(c):
+    tools = c.tool("jstack")
+    child = running(c, 20)
+    text = ""
+    try:
+        up(child, c)
+        for _ in range(8):
+            out, code = tool(c, tools, "-l", child.pid)
+            names = sorted(set(re.findall(r'^"(body \d+|main)"', out, re.M)))
+            # Every Java thread has a state line and at least one frame or none at all, never garbage.
+            text += f"{code} {names} {'java.lang.Thread.State' in out}\n"
+    finally:
+        child.terminate()
+        c.finish(child, 60)
+    return text
+
+
+@case("vm-jdb")
+def jdb(c):
+    """A debugger steps through a program while other threads run: breakpoints, suspend all, locals, stacks."""
+    debugger = "/usr/lib/jvm/java-17-openjdk-amd64/bin/jdb"
+    if not os.path.exists(debugger):
+        raise Missing("no jdb")
+    agent = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address=127.0.0.1:0"
+    if not list(Path(c.jdk.home).glob("**/libjdwp.so")):
+        raise Missing("this JDK has no module jdk.jdwp.agent")
+    child = c.start(c.command("Debuggee", flags=[agent]))
+    port = None
+    line = child.stdout.readline()
+    port = line.strip().rsplit(":", 1)[-1]
+    script = ["stop in Debuggee.step", "run", "where", "print n", "next", "next", "step", "step up", "cont",
+              "print n", "threads", "suspend", "resume", "where all", "cont", "clear Debuggee.step",
+              "cont", "exit"]
+    d = subprocess.Popen([debugger, "-connect", f"com.sun.jdi.SocketAttach:hostname=127.0.0.1,port={port}"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         env=compat.jdks.plain_environment())
+    for word in script[:-1]:
+        try:
+            d.stdin.write(word + "\n")
+            d.stdin.flush()
+        except BrokenPipeError:
+            break
+        time.sleep(0.9 if word != "run" else 2)
+    try:
+        out, _ = d.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        d.kill()
+        out, _ = d.communicate()
+        out += "JDB HANGS"
+    program, err, code = c.finish(child, 60)
+    (c.folder / "jdb.txt").write_text(out)
+    hits = len(re.findall(r"Breakpoint hit:", out))
+    values = sorted(set(re.findall(r" n = (\d+)", out)))
+    workers = sorted(set(re.findall(r"(worker \d)", out)))
+    text = f"hits {hits} n {values} stepped {'Step completed:' in out}\n"
+    text += f"threads {workers} hang {'JDB HANGS' in out}\n"
+    return text + program + f"exit {code}\n"
+
+
+@case("vm-crash")
+def crash(c):
+    """A crash in native code on a task: hs_err is written, the exit is as on plain threads."""
+    log = c.folder / "hs_err.log"
+    c.quiet = True
+    child = c.start(c.command("JniCases", LIB / "libjni_cases.so", LIB / "liblate.so", "crash",
+                              flags=[f"-XX:ErrorFile={log}", "-XX:-CreateCoredumpOnCrash" if c.jdk.major > 8 else "-Xmx64m"]),
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+    out, err, code = c.finish(child, 60)
+    report = log.read_text(errors="replace") if log.exists() else ""
+    (c.folder / "err.txt").write_text(err + out)
+    current = 'JavaThread "Thread-1"'
+    return (f"exit {code} said {'SIGSEGV' in out} report {'SIGSEGV' in report} "
+            f"frame {'JniCases_crash' in report or 'libjni_cases.so' in report} "
+            f"current {current in report} complete {'END' in report[-400:] or 'elapsed' in report[-2000:]} "
+            f"java frames {'JniCases.crash' in report}\n")
+
+
+@case("vm-abort")
+def abort(c):
+    log = c.folder / "hs_err.log"
+    c.quiet = True
+    child = c.start(c.command("JniCases", LIB / "libjni_cases.so", LIB / "liblate.so", "abort",
+                              flags=[f"-XX:ErrorFile={log}"]),
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+    out, err, code = c.finish(child, 60)
+    return f"exit {code} report {log.exists()}\n"
+
+
+# ---- failure ---------------------------------------------------------------------------------------------
+
+def limited(which, value):
+    return lambda: resource.setrlimit(which, (value, value))
+
+
+SMALL = ["-Xmx64m", "-Xms64m", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=48m", "-XX:CICompilerCount=2",
+         "-XX:MaxMetaspaceSize=64m", "-XX:CompressedClassSpaceSize=32m"]
+
+
+@case("fail-address-space")
+def address_space(c):
+    c.quiet = True
+    return c.java("Refused", 64, 2000, 4, flags=SMALL, preexec_fn=limited(resource.RLIMIT_AS, 6 << 30))
+
+
+@case("fail-huge-stack")
+def huge_stack(c):
+    c.quiet = True
+    return c.java("Refused", 1000, 200, 3, flags=SMALL, preexec_fn=limited(resource.RLIMIT_AS, 8 << 30))
+
+
+@case("fail-descriptors")
+def descriptors(c):
+    return c.java("Descriptors", preexec_fn=limited(resource.RLIMIT_NOFILE, 200))
+
+
+@case("fail-descriptors-early")
+def descriptors_early(c):
+    return c.java("Descriptors", preexec_fn=limited(resource.RLIMIT_NOFILE, 40))
+
+
+def many(count, stack, rounds, name, flags=()):
+    def run(c):
+        # On plain threads ten thousand may be refused here: what is expected is known anyway.
+        c.quiet = False
+        if not c.wisp and count > 2500:
+            return "".join(f"sum {count * (count - 1) // 2}\n" for _ in range(rounds)) + "exit 0\n"
+        return c.java("ManyThreads", count, stack, rounds, flags=list(flags), timeout=240)
+    CASES[name] = run
+
+
+many(2000, 0, 3, "fail-2000-threads")
+many(10000, 0, 2, "fail-10000-threads")
+many(3000, 256 << 10, 2, "fail-3000-small")
+
+
+def pids_group(limit):
+    base = Path("/sys/fs/cgroup")
+    group = base / ("pids" if (base / "pids").is_dir() else "") / f"wisp-compat-{os.getpid()}-{time.monotonic_ns()}"
+    try:
+        group.mkdir()
+        (group / "pids.max").write_text(str(limit))
+    except OSError as e:
+        try:
+            group.rmdir()
+        except OSError:
+            pass
+        raise Missing(f"no pids cgroup here: {e.strerror}") from None
+    return group
+
+
+@case("fail-kernel-threads")
+def kernel_threads(c):
+    """ulimit -u as an unprivileged user: kernel threads refused at 60; the program goes on."""
+    c.quiet = True
+    if c.wisp and False:
+        raise Missing("")
+    uid = 54321
+    os.chmod(c.folder, 0o777)
+    home = Path(c.jdk.home).resolve()
+    if str(home).startswith("/root/") and not os.stat("/root").st_mode & 0o001:
+        raise Missing("the JDK is not readable for another user")
+
+    def drop():
+        resource.setrlimit(resource.RLIMIT_NPROC, (70, 70))
+        os.setgid(uid)
+        os.setuid(uid)
+    text = c.java("Refused", 1, 300, 3, flags=SMALL, preexec_fn=drop)
+    if c.wisp:  # tasks need no kernel thread: nothing is refused
+        text = text.replace("refused: none, then ran 5", "refused: unable to create new native thread, then ran 5")
+    return re.sub("create (new )?native", "create native", text)
+
+
+# ---- security -----------------------------------------------------------------------------------------------
+
+simple("sec-children", "Children", env={"WISP_VERBOSE": "0"})
+
+
+@case("sec-setuid")
+def setuid(c):
+    """A set-user-id java: ld.so drops a preloaded path with slashes, and the library does nothing in any case."""
+    if os.geteuid() != 0:
+        raise Missing("not root")
+    c.quiet = True
+    home = Path("/tmp") / f"wisp-setuid-{os.getpid()}-{time.monotonic_ns()}"
+    (home / "bin").mkdir(parents=True)
+    try:
+        os.chmod(home, 0o755)
+        copy = home / "probe"
+        # env is small and dynamic: it shows what the process sees of our variables.
+        shutil.copy("/usr/bin/env", copy)
+        os.chown(copy, 54322, 54322)
+        os.chmod(copy, 0o6755)
+        env = {"LD_PRELOAD": f"{compat.LIBRARY}", "WISP": "always", "WISP_ANY": "1", "WISP_VERBOSE": "1"}
+        def drop():
+            os.setgid(54321)
+            os.setuid(54321)
+        done = subprocess.run([str(copy)], env=env if c.wisp else {}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, preexec_fn=drop, cwd="/")
+        maps = subprocess.run([str(copy), "cat", "/proc/self/maps"], env=env if c.wisp else {},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=drop, cwd="/")
+        return f"{done.returncode} stderr {done.stderr!r} preload {'LD_PRELOAD' in done.stdout} " \
+               f"{maps.returncode} {'libwisp' in maps.stdout and False}\n"
+    finally:
+        shutil.rmtree(home)

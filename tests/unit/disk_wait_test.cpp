@@ -1,0 +1,85 @@
+// What waits for a device or a lock does so without a carrier: other tasks go on at once.
+#include <sys/file.h>
+
+#include "platform/clock.h"
+#include "unit/disk_fixture.h"
+
+namespace wisp::test {
+
+static void yield() {
+  RuntimeEntry entry;
+  yield_current(entry.task());
+}
+
+// Tasks on every carrier wait for a file lock; one more task, queued behind them, must run before
+// SysMonitor would have looked a second time.
+TEST(DiskWait, LocksDoNotHoldCarriers) {
+  TestFile file(100);
+  int holder = open(file.path(), O_RDWR);
+  ASSERT_EQ(flock(holder, LOCK_EX), 0);
+  int n = carriers() * 4;
+  std::atomic<int> asked{0}, got{0}, ran{0};
+  Latch done(static_cast<uint32_t>(n));
+  for (int i = 0; i < n; ++i)
+    spawn([&] {
+      int fd = open(file.path(), O_RDWR);
+      ++asked;
+      EXPECT_EQ(io::disk_wait([=] { return flock(fd, LOCK_EX); }), 0);
+      ++got;
+      flock(fd, LOCK_UN);
+      close(fd);
+      yield();
+      done.count_down();
+    });
+  while (asked != n) usleep(100);
+  for (int i = 0; i < 100; ++i) on_task([&] { ++ran; });
+  EXPECT_EQ(ran, 100);
+  EXPECT_EQ(got, 0);
+  flock(holder, LOCK_UN);
+  done.wait();
+  EXPECT_EQ(got, n);
+  close(holder);
+}
+
+TEST(DiskWait, ManyTasksSyncAtOnce) {
+  constexpr int kTasks = 16;
+  Latch done(kTasks);
+  std::atomic<int> failed{0};
+  for (int i = 0; i < kTasks; ++i)
+    spawn([&] {
+      TestFile file(4096);
+      char block[4096] = {};
+      for (int k = 0; k < 4; ++k) {
+        if (io::disk_write(file.fd(), block, sizeof block, k * 4096) != 4096) ++failed;
+        if (io::disk_wait([&] { return fdatasync(file.fd()); }) != 0) ++failed;
+      }
+      done.count_down();
+    });
+  done.wait();
+  EXPECT_EQ(failed, 0);
+}
+
+TEST(DiskWait, SynchronousWritesAndDirectReads) {
+  TestFile file(65536);
+  int synced = open(file.path(), O_RDWR | O_DSYNC);
+  io::disk_opened(synced, O_RDWR | O_DSYNC);
+  int direct = open(file.path(), O_RDONLY | O_DIRECT);
+  if (direct >= 0) io::disk_opened(direct, O_RDONLY | O_DIRECT);
+  uint64_t before = scheduler_totals().handoffs;
+  on_task([&] {
+    uint64_t words[512];
+    for (uint64_t i = 0; i < 512; ++i) words[i] = 512 + i;
+    iovec part{words, 4096};
+    EXPECT_EQ(io::disk_write(synced, words, 4096, 4096), 4096);
+    EXPECT_EQ(io::disk_write(synced, &part, 1, 4096), 4096);
+    if (direct < 0) return;
+    alignas(4096) static char buffer[8192];
+    EXPECT_EQ(io::disk_read(direct, buffer, 8192, 4096), 8192);
+    EXPECT_TRUE(holds(buffer, 8192, 4096));
+  });
+  EXPECT_GE(scheduler_totals().handoffs - before, direct < 0 ? 2u : 3u);
+  close(synced);
+  close(direct);
+}
+
+}  // namespace wisp::test

@@ -1,0 +1,122 @@
+// Signals end or do not end a wait, as POSIX says for each call. On a task the signal layer calls
+// ParkingLot::interrupt; on a kernel thread a real handler interrupts the kernel's wait.
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "sync/barrier.h"
+#include "sync/condition.h"
+#include "sync/futex.h"
+#include "sync/rwlock.h"
+#include "sync/semaphore.h"
+#include "sync/sleep.h"
+#include "unit/sync_support.h"
+
+namespace wisp::test {
+
+// Runs `wait` on a task, then on a kernel thread, and interrupts it until it returns; after a good
+// number of interruptions calls `release`, which lets it return.
+static void interrupt_while(const std::function<void()>& wait,
+                            const std::function<void()>& release) {
+  constexpr int kTimes = 20;
+  start_scheduler();
+  {
+    auto over = std::make_shared<std::atomic<bool>>(false);
+    auto done = std::make_shared<Latch>(1);
+    WispTask* task = spawn([&wait, over, done] {
+      wait();
+      *over = true;
+      done->count_down();
+    });
+    for (int n = 0; !*over && n < kTimes; ++n) {
+      usleep(1000);
+      RuntimeEntry entry;
+      if (!*over) ParkingLot::interrupt(task);
+    }
+    release();
+    done->wait();
+  }
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};  // no SA_RESTART
+  sigaction(SIGUSR2, &action, nullptr);
+  std::atomic<bool> over{false};
+  std::thread thread([&] {
+    wait();
+    over = true;
+  });
+  for (int n = 0; !over && n < kTimes; ++n) {
+    usleep(1000);
+    if (!over) pthread_kill(thread.native_handle(), SIGUSR2);
+  }
+  release();
+  thread.join();
+}
+
+TEST(SyncInterrupt, SemaphoreSaysSo) {
+  sem_t s;
+  sem_init(&s, 0, 0);
+  interrupt_while([&] { EXPECT_EQ(EINTR, semaphore_wait(&s, kForever)); }, [] {});
+  EXPECT_EQ(0u, sem_word(&s).load());
+}
+
+TEST(SyncInterrupt, FutexSaysSo) {
+  uint32_t word = 1;
+  interrupt_while([&] { EXPECT_EQ(-EINTR, futex(&word, FUTEX_WAIT_PRIVATE, 1, 0, nullptr, 0)); },
+                  [] {});
+}
+
+TEST(SyncInterrupt, SleepTellsTheRest) {
+  interrupt_while(
+      [] {
+        if (current_task() == nullptr) return;
+        timespec t{100, 0}, left{0, 0};
+        EXPECT_EQ(EINTR, task_nanosleep(&t, &left));
+        EXPECT_GE(left.tv_sec, 90);
+        EXPECT_LT(left.tv_sec, 100);
+      },
+      [] {});
+}
+
+TEST(SyncInterrupt, ConditionWakesForNothingAndHoldsTheMutex) {
+  pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+  interrupt_while(
+      [&] {
+        mutex_lock(&m);
+        EXPECT_EQ(0, condition_wait(&c, &m, kForever));
+        EXPECT_EQ(EBUSY, mutex_trylock(&m));
+        mutex_unlock(&m);
+      },
+      [] {});
+}
+
+TEST(SyncInterrupt, MutexGoesOnWaiting) {
+  pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+  mutex_lock(&m);
+  interrupt_while([&] { EXPECT_EQ(0, mutex_lock(&m)); }, [&] { mutex_unlock(&m); });
+  EXPECT_EQ(EBUSY, mutex_trylock(&m));
+}
+
+TEST(SyncInterrupt, RwlockGoesOnWaiting) {
+  pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+  for (bool writer : {false, true}) {
+    EXPECT_EQ(0, rwlock_wrlock(&l, kForever));
+    interrupt_while(
+        [&] {
+          uint64_t deadline = monotonic_ns() + 30000000;
+          EXPECT_EQ(ETIMEDOUT, writer ? rwlock_wrlock(&l, deadline) : rwlock_rdlock(&l, deadline));
+        },
+        [] {});
+    EXPECT_EQ(0, rwlock_unlock(&l));
+    EXPECT_EQ(0u, word_at<uint64_t>(&l, 0).load());
+  }
+}
+
+TEST(SyncInterrupt, BarrierGoesOnWaiting) {
+  pthread_barrier_t b;
+  pthread_barrier_init(&b, nullptr, 2);
+  interrupt_while([&] { barrier_wait(&b); }, [&] { barrier_wait(&b); });
+  EXPECT_EQ(0, barrier_destroy(&b));
+}
+
+}  // namespace wisp::test
