@@ -50,6 +50,7 @@ uint32_t poll_events(Carrier* into) {
     return 0;
   }
   if (g_looking.exchange(1, std::memory_order_acquire) != 0) return 0;
+  if (into != nullptr) bump(into->polls);
   TaskList woken;
   ThreadSelf& me = thread_self();
   me.collect = &woken;

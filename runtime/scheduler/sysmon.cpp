@@ -54,7 +54,8 @@ static bool retake(Carrier* c, WispTask* t) {
   }
   // The carrier is ours: its task runs on without it.
   c->current.store(nullptr, std::memory_order_release);
-  t->times_handed_off.fetch_add(1, std::memory_order_relaxed);
+  t->times_preempted.fetch_add(1, std::memory_order_relaxed);
+  bump(c->preemptions);
   s.preemptions.fetch_add(1, std::memory_order_relaxed);
   s.handoffs.fetch_add(1, std::memory_order_relaxed);
   run_by_spare(c);
@@ -210,6 +211,8 @@ static void* sysmon_main(void*) {
   }
   return nullptr;
 }
+
+uint64_t sysmon_wakes_at() { return g_wakes_at.load(std::memory_order_relaxed); }
 
 bool sysmon_start() { return start_kernel_thread(sysmon_main, nullptr); }
 

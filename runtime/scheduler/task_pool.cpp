@@ -154,7 +154,11 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->cpu_ticks.store(0, std::memory_order_relaxed);
   t->times_run.store(0, std::memory_order_relaxed);
   t->times_stolen.store(0, std::memory_order_relaxed);
+  t->times_steal_failed.store(0, std::memory_order_relaxed);
   t->times_handed_off.store(0, std::memory_order_relaxed);
+  t->times_preempted.store(0, std::memory_order_relaxed);
+  t->ready_at = 0;
+  t->dispatched_at = ticks();
   t->state.store(TaskState::Created, std::memory_order_relaxed);
   task_arm_context(t);
   g_scheduler.tasks_created.fetch_add(1, std::memory_order_relaxed);

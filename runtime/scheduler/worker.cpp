@@ -130,9 +130,12 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
   }
   if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
   // acq_rel: see ready().
+  WispTask* wanted = t;
   if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
-                                            std::memory_order_relaxed))
+                                            std::memory_order_relaxed)) {
+    wanted->times_steal_failed.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
+  }
   bump(t->times_stolen);
   bump(c->steals);
   return t;
