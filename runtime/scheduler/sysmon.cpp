@@ -62,7 +62,6 @@ static bool retake(Carrier* c, WispTask* t) {
 }
 
 struct Findings {
-  uint32_t busy = 0;
   bool waiting = false;  // a task waits somewhere: look again soon
   bool moving = false;   // a carrier has switched since the last look
   bool starving = false; // there is work, and no worker for an idle carrier
@@ -81,7 +80,6 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     }
     return;
   }
-  ++f->busy;
   uint64_t switches = c->switches.load(std::memory_order_relaxed);
   bool has_next = c->next.load(std::memory_order_relaxed) != nullptr;
   bool due = c->next_deadline.load(std::memory_order_relaxed) <= now_ns;
@@ -108,13 +106,18 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   }
 }
 
+// For ever it may sleep only while every carrier is in the idle set. A carrier without a task is not
+// enough: its worker may be about to dispatch one of several that wait (seen on JDK 9: a spare had
+// just been given the carrier of a handed-off task, SysMonitor took it for idle, and the next CPU-bound
+// task kept it for good).
+static bool all_idle() { return g_scheduler.idle.idle() == g_scheduler.carrier_count; }
+
 // The last look before a long sleep: has a carrier become busy, or left work behind, since the scan?
 static bool carriers_moved(bool all_were_idle) {
+  if (all_were_idle) return !all_idle();
   for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
     Carrier& c = g_scheduler.carriers[i];
-    if (c.current.load(std::memory_order_relaxed) == nullptr) continue;
-    if (all_were_idle || c.next.load(std::memory_order_relaxed) != nullptr || !c.queue.empty())
-      return true;
+    if (c.next.load(std::memory_order_relaxed) != nullptr || !c.queue.empty()) return true;
   }
   return false;
 }
@@ -177,7 +180,7 @@ static void* sysmon_main(void*) {
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t wake_at = now + period;
-    bool idle = f.busy == 0 && s.global.empty() && !f.pump_empty && !f.starving;
+    bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
     if (idle) {
       // A carrier given away by a task that went into the kernel leaves its timers to nobody, unless
       // the sleeping timekeeper's deadline is earlier.
