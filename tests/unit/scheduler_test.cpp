@@ -132,7 +132,7 @@ TEST(Scheduler, BlockedKernelCallsDoNotStopTheOthers) {
   int pipes[2];
   ASSERT_EQ(0, pipe(pipes));
   int readers = carriers() + 3;
-  Latch done(readers);
+  Latch done(readers + 1);
   for (int i = 0; i < readers; ++i)
     spawn([&, announced = i % 2 == 0] {
       char c;
@@ -146,6 +146,7 @@ TEST(Scheduler, BlockedKernelCallsDoNotStopTheOthers) {
     });
   spawn([&] {
     for (int i = 0; i < readers; ++i) EXPECT_EQ(1, write(pipes[1], "x", 1));
+    done.count_down();
   });
   done.wait();
   close(pipes[0]);
