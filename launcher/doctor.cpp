@@ -5,6 +5,7 @@
 
 #include "jdk.h"
 #include "machine.h"
+#include "text.h"
 
 namespace wisp {
 namespace {
@@ -24,35 +25,6 @@ const char* word(Verdict verdict) {
       return "no";
   }
   return "?";
-}
-
-// Paths are bytes; JSON is Unicode: what is no UTF-8 sequence becomes the replacement character.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (size_t i = 0; i < text.size(); i++) {
-    unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += static_cast<char>(c);
-    } else if (c < 0x20) {
-      result += fmt::format("\\u{:04x}", c);
-    } else if (c < 0x80) {
-      result += static_cast<char>(c);
-    } else {
-      size_t more = c >= 0xf0 && c < 0xf5 ? 3 : c >= 0xe0 ? 2 : 1;
-      bool good = c >= 0xc2 && c < 0xf5 && i + more < text.size();
-      for (size_t k = 1; good && k <= more; k++) {
-        good = i + k < text.size() && (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-      }
-      if (good) {
-        result += text.substr(i, more + 1);
-        i += more;
-      } else {
-        result += "\\ufffd";
-      }
-    }
-  }
-  return result + "\"";
 }
 
 void print_text(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks,
@@ -82,15 +54,15 @@ void print_text(const std::vector<Finding>& findings, const std::vector<JudgedJd
 
 void print_json(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks,
                 bool can) {
-  fmt::print("{{\n  \"version\": {},\n  \"canRun\": {},\n  \"findings\": [", quoted(WISP_VERSION),
+  fmt::print("{{\n  \"version\": {},\n  \"canRun\": {},\n  \"findings\": [", in_json(WISP_VERSION),
              can);
   const char* separator = "";
   for (const Finding& finding : findings) {
     fmt::print(
         "{}\n    {{\"subject\": {}, \"verdict\": {}, \"text\": {}, "
         "\"cure\": {}}}",
-        separator, quoted(finding.subject), quoted(word(finding.verdict)), quoted(finding.text),
-        quoted(finding.cure));
+        separator, in_json(finding.subject), in_json(word(finding.verdict)), in_json(finding.text),
+        in_json(finding.cure));
     separator = ",";
   }
   fmt::print("\n  ],\n  \"jdks\": [");
@@ -100,9 +72,9 @@ void print_json(const std::vector<Finding>& findings, const std::vector<JudgedJd
         "{}\n    {{\"home\": {}, \"version\": {}, \"vendor\": {}, "
         "\"convertible\": {}, "
         "\"reason\": {}, \"cure\": {}}}",
-        separator, quoted(judged.jdk.home), quoted(judged.jdk.version), quoted(judged.jdk.vendor),
-        !judged.obstacle, quoted(judged.obstacle ? judged.obstacle->reason : ""),
-        quoted(judged.obstacle ? judged.obstacle->cure : ""));
+        separator, in_json(judged.jdk.home), in_json(judged.jdk.version), in_json(judged.jdk.vendor),
+        !judged.obstacle, in_json(judged.obstacle ? judged.obstacle->reason : ""),
+        in_json(judged.obstacle ? judged.obstacle->cure : ""));
     separator = ",";
   }
   fmt::print("\n  ]\n}}\n");

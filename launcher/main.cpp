@@ -1,4 +1,4 @@
-// The wisp command: java, jdk, doctor. `wisp java` is taken before the option parser sees anything,
+// The wisp command: java, jdk, doctor, and those that look into a JVM. `wisp java` is taken before the option parser sees anything,
 // because all that follows belongs to the JVM; the rest is CLI11's.
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include "doctor.h"
 #include "jdk_home.h"
 #include "jvm/report.h"
+#include "observe_commands.h"
 #include "run_java.h"
 
 namespace {
@@ -19,6 +20,7 @@ Examples:
   wisp java --jdk /opt/jdk-21 -XX:+UseWisp2 -XX:ActiveProcessorCount=2 -cp classes Main
   export JAVA_HOME=$(wisp jdk /opt/jdk-21)
   wisp doctor
+  wisp top $(pgrep -f app.jar)
 
 Without this command: LD_PRELOAD=.../libwisp.so WISP=1 java ...
                or:    java -agentpath:.../libwisp.so ...
@@ -60,6 +62,8 @@ int run(int argc, char** argv) {
       "doctor", "[--json]  say what of this machine and its JDKs can carry Wisp");
   doctor->add_flag("--json", json, "the same for programs");
 
+  wisp::ObserveCommands observe(app);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -71,14 +75,15 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     if (argc < 2) {
-      text = "a command is required: java, jdk or doctor";
+      text = "a command is required: java, jdk, doctor, ps, stat, top or jstack";
     } else if (app.get_subcommands().empty()) {
       text = fmt::format(
-          "'{}' is not a command or option; takes java, jdk, doctor, --help or --version",
+          "'{}' is not a command or option; takes java, jdk, doctor, ps, stat, top, jstack, --help or --version",
           wisp::Shown(argv[1]).text);
     }
     return usage_error(text, app);
   }
+  if (std::optional<int> code = observe.run()) return *code;
   if (*jdk) return wisp::make_jdk_home(home);
   return wisp::run_doctor(json);
 }

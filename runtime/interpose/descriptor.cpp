@@ -88,9 +88,9 @@ WISP_EXPORT int dup3(int from, int to, int flags) noexcept {
   if (!interposing() || from == to) return real::dup3(from, to, flags);
   if (is_ours(to)) return -1;
   io::descriptor_shared(from);
-  io::descriptor_replacing(to);
+  int kept = io::descriptor_replacing(to);
   int r = real::dup3(from, to, flags);
-  if (r >= 0) io::descriptor_replaced(to);
+  io::descriptor_replaced(to, kept);
   return r;
 }
 

@@ -91,13 +91,13 @@ static void before_exit() {
   if (interposing() && g_before_exit != nullptr) g_before_exit();
 }
 
-extern "C" [[noreturn]] __attribute__((visibility("default"))) void _exit(int status) {
+extern "C" __attribute__((noreturn, visibility("default"))) void _exit(int status) {
   real::ensure();
   before_exit();
   real::_exit(status);
   __builtin_unreachable();
 }
 
-extern "C" [[noreturn]] __attribute__((visibility("default"))) void _Exit(int status) noexcept {
+extern "C" __attribute__((noreturn, visibility("default"))) void _Exit(int status) noexcept {
   _exit(status);
 }

@@ -32,8 +32,7 @@ WISP_EXPORT int sem_timedwait(sem_t* s, const timespec* abstime) {
 WISP_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* abstime) {
   if (!ours(s)) {
     real::ensure();
-    return real::sem_clockwait != nullptr ? real::sem_clockwait(s, clock, abstime)
-                                          : answer(ENOSYS);
+    return real::sem_clockwait != nullptr ? real::sem_clockwait(s, clock, abstime) : answer(ENOSYS);
   }
   return answer(semaphore_clockwait(s, clock, abstime));
 }

@@ -76,7 +76,7 @@ static void note_jump(const __jmp_buf_tag* env) {
   task_mask_change(task, SIG_SETMASK, &mask, nullptr);
 }
 
-extern "C" [[noreturn]] __attribute__((visibility("default"))) void siglongjmp(
+extern "C" __attribute__((noreturn, visibility("default"))) void siglongjmp(
     __jmp_buf_tag* env, int value) noexcept {
   real::ensure();
   note_jump(env);
@@ -84,7 +84,7 @@ extern "C" [[noreturn]] __attribute__((visibility("default"))) void siglongjmp(
   __builtin_unreachable();
 }
 
-extern "C" [[noreturn]] __attribute__((visibility("default"))) void longjmp(__jmp_buf_tag* env,
+extern "C" __attribute__((noreturn, visibility("default"))) void longjmp(__jmp_buf_tag* env,
                                                                           int value) noexcept {
   real::ensure();
   note_jump(env);

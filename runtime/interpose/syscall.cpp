@@ -66,8 +66,8 @@ WISP_EXPORT long syscall(long number, ...) {
       return 0;
     case SYS_nanosleep:
       if (current_task() == nullptr) break;
-      return answer(-task_nanosleep(reinterpret_cast<timespec*>(a),
-                                    reinterpret_cast<timespec*>(b)));
+      return answer(
+          -task_nanosleep(reinterpret_cast<timespec*>(a), reinterpret_cast<timespec*>(b)));
     case SYS_clock_nanosleep:
       if (current_task() == nullptr || !task_sleeps_on(static_cast<clockid_t>(a))) break;
       return answer(-task_clock_nanosleep(static_cast<clockid_t>(a), static_cast<int>(b),

@@ -62,16 +62,13 @@ long ready_now(int fd, short events) {
 long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
   BlockingCall call(fd, Direction::In);
   if (call.straight()) return accept_once(fd, address, length, flags);
-  auto plain = [&] { return accept_once(fd, address, length, flags); };
-  if (!call.has_record()) {
-    BlockingRegion region;
-    return plain();
-  }
+  auto plain = [&] { return accept_once(call.fd(), address, length, flags); };
+  if (!call.has_record()) return call.make(plain);
   return call_until_done(
       call,
       [&] {
         AcceptLock lock(&call.record()->accept_lock);
-        return ready_now(fd, POLLIN) == 0 ? -EAGAIN : plain();
+        return ready_now(call.fd(), POLLIN) == 0 ? -EAGAIN : plain();
       },
       plain);
 }
@@ -86,35 +83,28 @@ long connect(int fd, const sockaddr* address, socklen_t length) {
   // backlog) a non-blocking one cannot be waited for.
   bool internet = length >= sizeof(sa_family_t) && address != nullptr &&
                   (address->sa_family == AF_INET || address->sa_family == AF_INET6);
-  if (!internet || !call.is(kTcp) || !call.has_record()) {
-    BlockingRegion region;
-    return plain();
-  }
+  if (!internet || !call.is(kTcp) || !call.has_record()) return call.make(plain);
   long flags = kernel::call(SYS_fcntl, fd, F_GETFL);
   if (flags < 0) return flags;
   if ((flags & O_NONBLOCK) != 0) return plain();
-  if (kernel::call(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK) < 0) {
-    BlockingRegion region;
-    return plain();
-  }
+  if (kernel::call(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK) < 0) return call.make(plain);
   uint32_t seen = call.word();
   long r = plain();
   kernel::call(SYS_fcntl, fd, F_SETFL, flags);
   if (r != -EINPROGRESS) return r;
   for (;;) {
-    if (ready_now(fd, POLLOUT) != 0) {
+    if (ready_now(call.fd(), POLLOUT) != 0) {
       int error = 0;
       socklen_t size = sizeof error;
-      r = kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, reinterpret_cast<long>(&error),
+      r = kernel::call(SYS_getsockopt, call.fd(), SOL_SOCKET, SO_ERROR, reinterpret_cast<long>(&error),
                        reinterpret_cast<long>(&size));
       return r < 0 ? r : -error;
     }
     r = call.wait(seen);
     if (r == -EAGAIN) return -EINPROGRESS;  // SO_SNDTIMEO, as connect(2) says
     if (r == BlockingCall::kMakeTheCall) {
-      pollfd p{fd, POLLOUT, 0};
-      BlockingRegion region;
-      kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, 0, 0, 8);
+      pollfd p{call.fd(), POLLOUT, 0};
+      call.make([&] { return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, 0, 0, 8); });
     } else if (r != 0) {
       return r;
     }

@@ -43,6 +43,9 @@ constexpr uint32_t kNeverDrained = 1u << 9;
 constexpr uint32_t kNoNowait = 1u << 10;  // the kernel knows no RWF_NOWAIT for it
 constexpr uint32_t kListening = 1u << 11;
 constexpr uint32_t kEnded = 1u << 12;     // the pump saw an end or an error on it
+// Upper 16 bits: how many blocking calls wait in this life (see io/kept.h).
+constexpr uint32_t kOneCaller = 1u << 16;
+constexpr uint32_t kCallers = 0xffff0000u;
 
 inline uint32_t life_of(uint64_t state) { return static_cast<uint32_t>(state >> 32); }
 inline Kind kind_of(uint64_t state) { return static_cast<Kind>(state & kKindMask); }
@@ -75,12 +78,12 @@ uint64_t descriptor_know(int fd, Descriptor* d);
 // --- what the program did, called by interpose/ on every thread
 // A new descriptor, fresh from the kernel. flags: kOwn, kNonBlocking, kTcp as known.
 void descriptor_created(int fd, Kind kind, uint32_t flags);
-// Right before the number is closed; whoever waits on it is woken and says EBADF.
+// Right before the number is closed; calls that wait on it go on with the file (io/kept.h).
 void descriptor_closing(int fd);
-// Right before and right after dup2 puts another file under the number; whoever waits on the old
-// file is woken. After, because in between nobody else can get the number.
-void descriptor_replacing(int fd);
-void descriptor_replaced(int fd);
+// Right before and right after dup2 puts another file under the number: the life ends after it,
+// because in between nobody else can get the number. `kept` is what the first one returned.
+int descriptor_replacing(int fd);
+void descriptor_replaced(int fd, int kept);
 // The description of fd has, or is about to have, another descriptor.
 void descriptor_shared(int fd);
 void descriptor_set_nonblocking(int fd, bool on);

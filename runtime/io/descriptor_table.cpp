@@ -8,6 +8,7 @@
 
 #include "io/descriptor.h"
 #include "io/event_pump.h"
+#include "io/kept.h"
 #include "platform/kernel.h"
 #include "scheduler/scheduler.h"
 #include "sync/parking_lot.h"
@@ -32,15 +33,23 @@ Descriptor* make_chunk(std::atomic<Descriptor*>* slot) {
   return other;
 }
 
-// The next life, with `flags`. True if anybody may be waiting in the old one.
-bool next_life(Descriptor* d, uint32_t flags) {
+// The next life, with `flags`. `kept`: a duplicate of the file for those who wait, or -1.
+void next_life(Descriptor* d, uint32_t flags, int kept) {
   uint64_t s = d->state.load(std::memory_order_relaxed);
-  // seq_cst: the new life is visible before the words move (descriptor_wake_all), so a waiter that
-  // reads a moved word also reads the new life afterwards.
-  while (!d->state.compare_exchange_weak(s, ((s >> 32) + 1) << 32 | flags)) {
+  if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers)) == 0 && kept < 0)) {
+    // Nobody waits: a wait begins with the registration. acq_rel as in any change of `state`.
+    if (d->state.compare_exchange_strong(s, ((s >> 32) + 1) << 32 | flags)) return;
   }
-  return (s & (kRegistering | kRegistered)) != 0 ||
-         d->pollers.load(std::memory_order_relaxed) != nullptr;
+  RuntimeEntry entry;
+  {
+    SpinGuard guard(kept_lock());
+    // seq_cst: the new life is visible before the words move, so a waiter that reads a moved word
+    // also reads the new life afterwards.
+    while (!d->state.compare_exchange_weak(s, ((s >> 32) + 1) << 32 | flags)) {
+    }
+    kept_publish(d, life_of(s), kept, (static_cast<uint32_t>(s) & kCallers) / kOneCaller);
+  }
+  descriptor_wake_all(d);
 }
 
 long socket_option(int fd, int option) {
@@ -100,7 +109,7 @@ uint64_t descriptor_know(int fd, Descriptor* d) {
   uint64_t s = d->state.load(std::memory_order_acquire);
   while (WISP_UNLIKELY(kind_of(s) == kUnknown)) {
     // Not by libc: its fstat is a newer symbol than we may need, and errno stays the caller's.
-    struct stat st;
+    struct stat st = {};
     long flags = kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&st));
     if (flags == 0) flags = kernel::call(SYS_fcntl, fd, F_GETFL);
     if (flags < 0) return s;
@@ -117,34 +126,30 @@ uint64_t descriptor_know(int fd, Descriptor* d) {
 void descriptor_created(int fd, Kind kind, uint32_t flags) {
   Descriptor* d = descriptor_get(fd);
   if (d == nullptr) return;
-  if (!next_life(d, kind | flags)) return;
-  RuntimeEntry entry;  // its number was closed behind our back
-  descriptor_wake_all(d);
+  next_life(d, kind | flags, -1);  // with waiters: its number was closed behind our back
 }
 
-void descriptor_replacing(int fd) {
+int descriptor_replacing(int fd) {
   Descriptor* d = descriptor_find(fd);
-  if (d == nullptr) return;
+  if (d == nullptr) return -1;
+  uint64_t s = d->state.load(std::memory_order_relaxed);
+  int kept = (s & kCallers) != 0 ? high_duplicate(fd) : -1;
   // Another descriptor of the same file keeps the registration alive under this number: take it out
   // while the number still means that file.
-  uint64_t s = d->state.load(std::memory_order_relaxed);
-  if ((s & (kRegistered | kOwn)) == kRegistered) pump_remove(fd);
+  if ((s & kRegistered) != 0 && ((s & kOwn) == 0 || kept >= 0)) pump_remove(fd);
+  return kept;
 }
 
 void descriptor_closing(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return;
-  descriptor_replacing(fd);
-  if (!next_life(d, 0)) return;
-  RuntimeEntry entry;
-  descriptor_wake_all(d);
+  int kept = descriptor_replacing(fd);
+  next_life(d, 0, kept);
 }
 
-void descriptor_replaced(int fd) {
+void descriptor_replaced(int fd, int kept) {
   Descriptor* d = descriptor_get(fd);
-  if (d == nullptr || !next_life(d, 0)) return;
-  RuntimeEntry entry;
-  descriptor_wake_all(d);
+  if (d != nullptr) next_life(d, 0, kept);
 }
 
 void descriptor_shared(int fd) {

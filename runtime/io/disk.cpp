@@ -174,18 +174,24 @@ WISP_NOINLINE long careful_read(DiskHistory& h, int fd, const iovec* v, int n, s
   return asking_read(h, fd, v, n, size, offset);
 }
 
-// May this read go to the kernel as it is?
-inline bool trusted(DiskHistory& h, size_t size, off_t offset) {
-  if (WISP_UNLIKELY(size >= kAlwaysAsk)) return false;
-  if (WISP_UNLIKELY(!h.use_trust())) return false;
+// May this read go to the kernel as it is? A task whose carrier was taken (it computed past its tick)
+// is a plain thread until it next parks: it has nothing to lose by waiting.
+inline bool trusted(DiskHistory& h, WispTask* me, size_t size, off_t offset) {
+  if (WISP_LIKELY(me->handoff.is_none())) {
+    if (WISP_UNLIKELY(size >= kAlwaysAsk)) return false;
+    if (WISP_UNLIKELY(!h.use_trust())) return false;
+  }
   if (offset >= 0) return true;
   uint32_t r = h.reader.load(std::memory_order_relaxed);
-  return r == DiskHistory::kShared || r == current_task()->tid;
+  return r == DiskHistory::kShared || r == me->tid;
 }
 
-// A trusted read during which SysMonitor took the carrier has waited for the disk.
-inline void check_trust(DiskHistory& h) {
-  if (WISP_UNLIKELY(!current_task()->handoff.is_none())) h.miss();
+// A trusted read during which SysMonitor took the carrier has waited for the disk, most likely.
+inline long trusted_read(DiskHistory& h, WispTask* me, int fd, const iovec* v, int n, off_t offset) {
+  bool had_carrier = me->handoff.is_none();
+  long r = plain_read(fd, v, n, offset);
+  if (WISP_UNLIKELY(had_carrier && !me->handoff.is_none())) h.miss();
+  return r;
 }
 
 size_t total(const iovec* v, int n) {
@@ -199,14 +205,9 @@ size_t total(const iovec* v, int n) {
 long disk_read(int fd, void* buffer, size_t size, off_t offset) {
   DiskHistory& h = disk_history(fd);
   iovec one{buffer, size};
-  long r;
-  if (WISP_LIKELY(trusted(h, size, offset))) {
-    r = plain_read(fd, &one, 1, offset);
-    check_trust(h);
-  } else {
-    r = careful_read(h, fd, &one, 1, size, offset);
-  }
-  return r;
+  WispTask* me = current_task();
+  if (WISP_LIKELY(trusted(h, me, size, offset))) return trusted_read(h, me, fd, &one, 1, offset);
+  return careful_read(h, fd, &one, 1, size, offset);
 }
 
 long disk_read(int fd, const iovec* parts, int count, off_t offset) {
@@ -214,14 +215,10 @@ long disk_read(int fd, const iovec* parts, int count, off_t offset) {
   if (count <= 0 || count > 1024) return plain_read(fd, parts, count, offset);
   DiskHistory& h = disk_history(fd);
   size_t size = total(parts, count);
-  long r;
-  if (WISP_LIKELY(trusted(h, size, offset))) {
-    r = plain_read(fd, parts, count, offset);
-    check_trust(h);
-  } else {
-    r = careful_read(h, fd, parts, count, size, offset);
-  }
-  return r;
+  WispTask* me = current_task();
+  if (WISP_LIKELY(trusted(h, me, size, offset)))
+    return trusted_read(h, me, fd, parts, count, offset);
+  return careful_read(h, fd, parts, count, size, offset);
 }
 
 // Writes go to the page cache, and wait only when the kernel throttles the writer: nothing tells

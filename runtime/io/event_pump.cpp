@@ -9,12 +9,11 @@
 // itself is such an edge if the descriptor is ready by then.
 #include "io/event_pump.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "io/kept.h"
 #include "io/poll_wait.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
@@ -96,18 +95,38 @@ bool deliver(const epoll_event& event) {
   return true;
 }
 
+void interrupt() {
+  uint64_t one = 1;
+  kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
+}
+
+// Threads in a waiting poll: the poller, and for a moment those chosen for a carrier whose interrupt
+// has not reached them yet while the next poller is there already. An interrupt may be for any of
+// them, so only the last one out takes it away (it is level-triggered); before, it is passed on.
+std::atomic<int> g_inside{0};
+
+void take_interrupt(bool others) {
+  if (!others) {
+    uint64_t value;
+    kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
+    // seq_cst, as the additions: somebody came in before the read; it may have been theirs.
+    if (g_inside.load(std::memory_order_seq_cst) == 0) return;
+  }
+  interrupt();
+  kernel::sched_yield();
+}
+
 int poll(uint64_t deadline_ns) {
   epoll_event events[kBatch];
+  bool waits = deadline_ns != kDontWait;
+  if (waits) g_inside.fetch_add(1, std::memory_order_seq_cst);
   int n = wait_for_events(events, deadline_ns);
+  bool others = waits && g_inside.fetch_sub(1, std::memory_order_seq_cst) != 1;
   if (n <= 0) return 0;
   int stale = 0, woken = 0;
   for (int i = 0; i < n; ++i) {
     if (WISP_UNLIKELY(events[i].data.u64 == kInterrupt)) {
-      // Level-triggered: only the waiting poll, for which it is meant, takes it away; a look beside
-      // it leaves it ready.
-      uint64_t value;
-      if (deadline_ns != kDontWait)
-        kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
+      if (waits) take_interrupt(others);
       continue;
     }
     if (deliver(events[i]))
@@ -121,23 +140,14 @@ int poll(uint64_t deadline_ns) {
   return woken;
 }
 
-void interrupt() {
-  uint64_t one = 1;
-  kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
-}
-
 const Poller kPoller = {poll, interrupt};
 
-// Programs expect the lowest free number for their own descriptors: ours go out of the way.
 int move_up(long fd) {
   if (fd < 0) return static_cast<int>(fd);
-  rlimit limit{0, 0};
-  kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
-  long from = limit.rlim_cur > 1024 ? 1000 : static_cast<long>(limit.rlim_cur) - 8;
-  long high = from > fd ? kernel::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from) : -1;
+  int high = high_duplicate(static_cast<int>(fd));
   if (high < 0) return static_cast<int>(fd);
   kernel::call(SYS_close, fd);
-  return static_cast<int>(high);
+  return high;
 }
 
 bool start() {

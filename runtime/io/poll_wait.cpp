@@ -82,7 +82,7 @@ int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
       long r = poll_now(p, 1);
       if (r != 0) return static_cast<int>(r);
     }
-    switch (wait_for(p->fd, d, life, direction, seen, deadline, false)) {
+    switch (wait_for(p->fd, d, life, direction, seen, deadline)) {
       case Wait::TimedOut:
         return static_cast<int>(poll_now(p, 1));  // as the kernel: a last look
       case Wait::Interrupted:

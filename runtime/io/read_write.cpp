@@ -44,33 +44,31 @@ long nowait(long number, int fd, const iovec* parts, int count) {
   return kernel::call(number, fd, reinterpret_cast<long>(parts), count, -1, -1, RWF_NOWAIT);
 }
 
-long read_nowait(BlockingCall& call, int fd, const iovec* parts, int count) {
+long read_nowait(BlockingCall& call, const iovec* parts, int count) {
   if (call.kind() == kStream &&
       (call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
-    long r = nowait(SYS_preadv2, fd, parts, count);
+    long r = nowait(SYS_preadv2, call.fd(), parts, count);
     if (r != -EOPNOTSUPP && r != -EINVAL && r != -ENOSYS && r != -ESPIPE) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
-  return ready_now(fd, POLLIN) ? read_once(fd, parts, count) : -EAGAIN;
+  return ready_now(call.fd(), POLLIN) ? read_once(call.fd(), parts, count) : -EAGAIN;
 }
 
-long write_nowait(BlockingCall& call, int fd, const iovec* parts, int count) {
+long write_nowait(BlockingCall& call, const iovec* parts, int count) {
   if ((call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
-    long r = nowait(SYS_pwritev2, fd, parts, count);
+    long r = nowait(SYS_pwritev2, call.fd(), parts, count);
     if (r != -EOPNOTSUPP && r != -EINVAL && r != -ENOSYS && r != -ESPIPE) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
-  if (!ready_now(fd, POLLOUT)) return -EAGAIN;
+  if (!ready_now(call.fd(), POLLOUT)) return -EAGAIN;
   // A pipe that says POLLOUT takes PIPE_BUF bytes without waiting; more it might not. Up to that
   // size a write must stay whole, above it never was.
   if (count == 1 && parts->iov_len > PIPE_BUF) {
     iovec first{parts->iov_base, PIPE_BUF};
-    return write_once(fd, &first, 1);
+    return write_once(call.fd(), &first, 1);
   }
-  return write_once(fd, parts, count);
+  return write_once(call.fd(), parts, count);
 }
-
-inline long result_of(ssize_t libc_result) { return libc_result >= 0 ? libc_result : -errno; }
 
 size_t total(const iovec* parts, int count) {
   size_t n = 0;
@@ -90,10 +88,7 @@ long read_vector(int fd, const iovec* parts, int count) {
   if (WISP_UNLIKELY(count <= 0 || count > IOV_MAX)) return read_once(fd, parts, count);
   for (;;) {
     BlockingCall call(fd, Direction::In);
-    if (!call.has_record()) {
-      BlockingRegion region;
-      return read_once(fd, parts, count);
-    }
+    if (!call.has_record()) return call.make([&] { return read_once(fd, parts, count); });
     if (WISP_LIKELY(call.kind() == kSocket)) {
       // Of no bytes at all, recv would wait where read does not.
       if (WISP_UNLIKELY(total(parts, count) == 0)) return read_once(fd, parts, count);
@@ -102,11 +97,11 @@ long read_vector(int fd, const iovec* parts, int count) {
       relearn(call);
       continue;
     }
-    if (call.kind() == kDisk) return result_of(disk_read(fd, parts, count, kFilePosition));
+    if (call.kind() == kDisk) return disk_read(fd, parts, count, kFilePosition);
     if (call.straight()) return read_once(fd, parts, count);
     return call_until_done(
-        call, [&] { return read_nowait(call, fd, parts, count); },
-        [&] { return read_once(fd, parts, count); });
+        call, [&] { return read_nowait(call, parts, count); },
+        [&] { return read_once(call.fd(), parts, count); });
   }
 }
 
@@ -114,17 +109,14 @@ long write_vector(int fd, const iovec* parts, int count) {
   if (WISP_UNLIKELY(count <= 0 || count > IOV_MAX)) return write_once(fd, parts, count);
   for (;;) {
     BlockingCall call(fd, Direction::Out);
-    if (!call.has_record()) {
-      BlockingRegion region;
-      return write_once(fd, parts, count);
-    }
+    if (!call.has_record()) return call.make([&] { return write_once(fd, parts, count); });
     if (WISP_LIKELY(call.kind() == kSocket)) {
       long r = write_socket(fd, parts, count);
       if (WISP_LIKELY(r != -ENOTSOCK)) return r;
       relearn(call);
       continue;
     }
-    if (call.kind() == kDisk) return result_of(disk_write(fd, parts, count, kFilePosition));
+    if (call.kind() == kDisk) return disk_write(fd, parts, count, kFilePosition);
     if (call.straight() || call.kind() == kTerminal) return write_once(fd, parts, count);
     // A pipe or its like: all of it, part by part where it does not fit at once.
     size_t size = total(parts, count), done = 0;
@@ -133,8 +125,8 @@ long write_vector(int fd, const iovec* parts, int count) {
     for (;;) {
       uint32_t seen = call.word();
       iovec rest{static_cast<char*>(parts[first].iov_base) + offset, parts[first].iov_len - offset};
-      long r = offset == 0 ? write_nowait(call, fd, parts + first, count - first)
-                           : write_nowait(call, fd, &rest, 1);
+      long r = offset == 0 ? write_nowait(call, parts + first, count - first)
+                           : write_nowait(call, &rest, 1);
       if (r >= 0) {
         done += static_cast<size_t>(r);
         if (done >= size || r == 0) return static_cast<long>(done);
@@ -147,8 +139,7 @@ long write_vector(int fd, const iovec* parts, int count) {
       if (r == 0) continue;
       if (done != 0) return static_cast<long>(done);
       if (r != BlockingCall::kMakeTheCall) return r;
-      BlockingRegion region;
-      return write_once(fd, parts, count);
+      return call.make([&] { return write_once(call.fd(), parts, count); });
     }
   }
 }

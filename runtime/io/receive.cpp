@@ -66,10 +66,7 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
     }
     long w = call.wait(seen);
     if (w == 0) continue;
-    if (w == BlockingCall::kMakeTheCall && done == 0) {
-      BlockingRegion region;
-      return plain();
-    }
+    if (w == BlockingCall::kMakeTheCall && done == 0) return call.make(plain);
     if (peek && r > 0) return r;
     return done != 0 ? static_cast<long>(done) : w;
   }
@@ -78,17 +75,14 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
 }  // namespace
 
 long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* from_length) {
-  auto plain = [&] { return receive_once(fd, buffer, size, flags, from, from_length); };
   BlockingCall call(fd, Direction::In);
-  if (!call.has_record()) {
-    BlockingRegion region;
-    return plain();
-  }
+  auto plain = [&] { return receive_once(call.fd(), buffer, size, flags, from, from_length); };
+  if (!call.has_record()) return call.make(plain);
   if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && !call.straight() && size != 0 && is_stream(fd))
     return receive_all(
         call, size, (flags & MSG_PEEK) != 0,
         [&](size_t done) {
-          return receive_once(fd, static_cast<char*>(buffer) + done, size - done,
+          return receive_once(call.fd(), static_cast<char*>(buffer) + done, size - done,
                               (flags & ~MSG_WAITALL) | MSG_DONTWAIT, from, from_length);
         },
         plain);
@@ -104,7 +98,7 @@ long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, sockl
       [&]() -> long {
         uint32_t seen = call.word();
         if (known_drained(call, seen) && size != 0) return -EAGAIN;
-        long r = receive_once(fd, buffer, size, flags | MSG_DONTWAIT, from, from_length);
+        long r = receive_once(call.fd(), buffer, size, flags | MSG_DONTWAIT, from, from_length);
         if (consumes) note_drained(call, seen, r, size);
         return r;
       },
@@ -112,16 +106,13 @@ long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, sockl
 }
 
 long receive_message(int fd, msghdr* m, int flags) {
-  auto once = [&](msghdr* message, int with) {
-    return kernel::call(SYS_recvmsg, fd, reinterpret_cast<long>(message), with);
-  };
   BlockingCall call(fd, Direction::In);
+  auto once = [&](msghdr* message, int with) {
+    return kernel::call(SYS_recvmsg, call.fd(), reinterpret_cast<long>(message), with);
+  };
   if (call.straight()) return once(m, flags);
   auto plain = [&] { return once(m, flags); };
-  if (!call.has_record()) {
-    BlockingRegion region;
-    return plain();
-  }
+  if (!call.has_record()) return call.make(plain);
   if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && is_stream(fd) && m->msg_iovlen == 1) {
     // More parts than one: as without MSG_WAITALL for the second part on; nobody is known to do it.
     iovec whole = m->msg_iov[0];
@@ -152,17 +143,14 @@ long receive_message(int fd, msghdr* m, int flags) {
 }
 
 long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout) {
+  BlockingCall call(fd, Direction::In);
   auto once = [&](mmsghdr* m, unsigned n, int with, timespec* limit) {
-    return kernel::call(SYS_recvmmsg, fd, reinterpret_cast<long>(m), n, with,
+    return kernel::call(SYS_recvmmsg, call.fd(), reinterpret_cast<long>(m), n, with,
                         reinterpret_cast<long>(limit));
   };
-  BlockingCall call(fd, Direction::In);
   if (call.straight()) return once(messages, count, flags, timeout);
   auto plain = [&] { return once(messages, count, flags, timeout); };
-  if (!call.has_record() || count == 0) {
-    BlockingRegion region;
-    return plain();
-  }
+  if (!call.has_record() || count == 0) return call.make(plain);
   // As in the kernel, the timeout is looked at after each message only (recvmmsg(2), BUGS).
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   bool one = (flags & MSG_WAITFORONE) != 0;
@@ -180,8 +168,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
     if (r == 0) continue;
     if (done != 0) break;
     if (r != BlockingCall::kMakeTheCall) return r;
-    BlockingRegion region;
-    return plain();
+    return call.make(plain);
   }
   if (timeout != nullptr) {
     uint64_t now = monotonic_ns();

@@ -30,16 +30,15 @@ int socket_type(int fd) {
 long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
           socklen_t to_length) {
   BlockingCall call(fd, Direction::Out);
-  if (call.straight()) return send_once(fd, buffer, size, flags, to, to_length);
+  if (call.straight()) return send_once(call.fd(), buffer, size, flags, to, to_length);
   if (!call.has_record()) {
-    BlockingRegion region;
-    return send_once(fd, buffer, size, flags, to, to_length);
+    return call.make([&] { return send_once(fd, buffer, size, flags, to, to_length); });
   }
   const char* p = static_cast<const char*>(buffer);
   size_t done = 0;
   for (;;) {
     uint32_t seen = call.word();
-    long r = send_once(fd, p + done, size - done, flags | MSG_DONTWAIT, to, to_length);
+    long r = send_once(call.fd(), p + done, size - done, flags | MSG_DONTWAIT, to, to_length);
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
       // Only streams send a part (and a stream takes at least one byte, or says EAGAIN).
@@ -49,8 +48,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
     if (r == -EAGAIN) r = call.wait(seen);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall) {
-      BlockingRegion region;
-      r = send_once(fd, p + done, size - done, flags, to, to_length);
+      r = call.make([&] { return send_once(call.fd(), p + done, size - done, flags, to, to_length); });
       if (r >= 0) return static_cast<long>(done) + r;
     }
     return done != 0 ? static_cast<long>(done) : r;
@@ -59,10 +57,9 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
 
 long send_message(int fd, const msghdr* m, int flags) {
   BlockingCall call(fd, Direction::Out);
-  if (call.straight()) return send_message_once(fd, m, flags);
+  if (call.straight()) return send_message_once(call.fd(), m, flags);
   if (!call.has_record()) {
-    BlockingRegion region;
-    return send_message_once(fd, m, flags);
+    return call.make([&] { return send_message_once(fd, m, flags); });
   }
   size_t size = 0, done = 0;
   for (size_t i = 0; i < m->msg_iovlen; ++i) size += m->msg_iov[i].iov_len;
@@ -72,8 +69,8 @@ long send_message(int fd, const msghdr* m, int flags) {
     uint32_t seen = call.word();
     // A part that was sent halfway is finished alone, so that no copy of the vector is needed.
     long r = offset == 0
-                 ? send_message_once(fd, &rest, flags | MSG_DONTWAIT)
-                 : send_once(fd, static_cast<char*>(rest.msg_iov->iov_base) + offset,
+                 ? send_message_once(call.fd(), &rest, flags | MSG_DONTWAIT)
+                 : send_once(call.fd(), static_cast<char*>(rest.msg_iov->iov_base) + offset,
                              rest.msg_iov->iov_len - offset, flags | MSG_DONTWAIT, nullptr, 0);
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
@@ -92,8 +89,7 @@ long send_message(int fd, const msghdr* m, int flags) {
     if (r == -EAGAIN) r = call.wait(seen);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall && done == 0) {
-      BlockingRegion region;
-      return send_message_once(fd, m, flags);
+      return call.make([&] { return send_message_once(call.fd(), m, flags); });
     }
     if (done != 0) return static_cast<long>(done);
     return r;

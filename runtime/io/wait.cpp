@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "io/event_pump.h"
+#include "io/kept.h"
 #include "platform/kernel.h"
 #include "signal/actions.h"
 #include "sync/parking_lot.h"
@@ -38,13 +39,11 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {
   return Wait::Ready;
 }
 
-Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
-              uint64_t deadline, bool flag_matters) {
-  Wait ready = make_ready(fd, d, life, flag_matters);
-  if (WISP_UNLIKELY(ready != Wait::Ready)) return ready;
-  std::atomic<uint32_t>* word = direction == Direction::In ? &d->in : &d->out;
-  RuntimeEntry entry;
-  WakeReason reason = park(word, deadline, [word, seen] {
+namespace {
+
+// Parks on `word` unless it has moved since `seen` was read.
+WakeReason park_on(std::atomic<uint32_t>* word, uint32_t seen, uint64_t deadline) {
+  return park(word, deadline, [word, seen] {
     uint32_t w = word->load(std::memory_order_relaxed);
     do {
       if ((w & ~1u) != seen) return false;
@@ -52,6 +51,32 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
     } while ((w & 1) == 0 && !word->compare_exchange_weak(w, w | 1));
     return true;
   });
+}
+
+inline std::atomic<uint32_t>* word_of(Descriptor* d, Direction direction) {
+  return direction == Direction::In ? &d->in : &d->out;
+}
+
+// Counts a call in, or out. False: the life is over (counted in before: there is a claim). One step
+// with the check of the life, so that who ends the life knows exactly how many claims there are.
+bool count_caller(Descriptor* d, uint32_t life, bool in) {
+  uint64_t s = d->state.load(std::memory_order_relaxed);
+  uint64_t wanted;
+  do {
+    if (life_of(s) != life) return false;
+    wanted = in ? s + kOneCaller : s - kOneCaller;
+  } while (!d->state.compare_exchange_weak(s, wanted, std::memory_order_acq_rel));
+  return true;
+}
+
+}  // namespace
+
+Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
+              uint64_t deadline) {
+  Wait ready = make_ready(fd, d, life, false);
+  if (WISP_UNLIKELY(ready != Wait::Ready)) return ready;
+  RuntimeEntry entry;
+  WakeReason reason = park_on(word_of(d, direction), seen, deadline);
   if (WISP_UNLIKELY(life_of(d->state.load(std::memory_order_acquire)) != life)) return Wait::Ended;
   if (reason == WakeReason::TimedOut) return Wait::TimedOut;
   if (WISP_UNLIKELY(reason == WakeReason::Interrupted)) return after_signal(entry.task());
@@ -59,36 +84,59 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
 }
 
 long BlockingCall::wait(uint32_t seen) {
+  Wait ready = make_ready(fd_, d_, life(), true);  // also what makes the timeouts known
+  if (WISP_UNLIKELY(ready != Wait::Ready))
+    return ready == Wait::Ended ? -EBADF : ready == Wait::WouldBlock ? -EAGAIN : kMakeTheCall;
   if (!timed_) {
-    Wait ready = make_ready(fd_, d_, life(), true);  // also what makes the timeouts known
-    if (ready == Wait::Ended) return -EBADF;
-    if (ready == Wait::WouldBlock) return -EAGAIN;
-    if (ready == Wait::Refused) return kMakeTheCall;
     uint64_t ns = (direction_ == Direction::In ? d_->receive_timeout : d_->send_timeout)
                       .load(std::memory_order_relaxed);
     deadline_ = ns != 0 && kind() == kSocket ? monotonic_ns() + ns : kForever;
     timed_ = true;
   }
-  switch (wait_for(fd_, d_, life(), direction_, seen, deadline_, true)) {
-    case Wait::Ready:
-      return 0;
-    case Wait::TimedOut:
-      return -EAGAIN;
-    case Wait::Interrupted:
-      return -EINTR;
-    case Wait::Restart:
-      // The kernel restarts no call with a timeout of its own.
-      return deadline_ != kForever ? -EINTR : 0;
-    case Wait::Ended:
-      // dup2 put something else there: on plain threads the call would go on on the old file until a
-      // signal comes, and the programs that do this send one. close: nothing left to go on with.
-      return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;
-    case Wait::WouldBlock:
-      return -EAGAIN;
-    case Wait::Refused:
-      return kMakeTheCall;
+  RuntimeEntry entry;
+  if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
+  if (!count_caller(d_, life(), true)) return -EBADF;
+  WakeReason reason = park_on(word_of(d_, direction_), seen, deadline_);
+  Wait signal = reason == WakeReason::Interrupted ? after_signal(entry.task()) : Wait::Ready;
+  if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life())) {
+    // No duplicate could be had.
+    return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;
   }
+  if (reason == WakeReason::TimedOut) return -EAGAIN;
+  if (WISP_UNLIKELY(signal == Wait::Interrupted)) return -EINTR;
+  // The kernel restarts no call with a timeout of its own.
+  if (WISP_UNLIKELY(reason == WakeReason::Interrupted) && deadline_ != kForever) return -EINTR;
   return 0;
+}
+
+bool BlockingCall::go_on_with_kept(uint32_t life) {
+  int fd = kept_claim(d_, life);
+  if (fd < 0) return false;
+  fd_ = fd;
+  kept_ = true;
+  d_ = descriptor_get(fd);
+  if (d_ == nullptr) return false;
+  state_ = descriptor_know(fd, d_);
+  ThreadSelf& me = thread_self();
+  me.depth.store(me.depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  inside_ = true;
+  return true;
+}
+
+void BlockingCall::leave_runtime() {
+  if (!inside_) return;
+  inside_ = false;
+  ThreadSelf& me = thread_self();
+  me.depth.store(me.depth.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  RuntimeEntry deliver;  // what came meanwhile, when this ends
+}
+
+void BlockingCall::let_go() {
+  {
+    RuntimeEntry entry;
+    kept_release(fd_);
+  }
+  leave_runtime();
 }
 
 }  // namespace wisp::io

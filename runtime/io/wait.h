@@ -21,12 +21,13 @@ enum class Wait {
 
 enum class Direction { In, Out };
 
-// What does one wait. `deadline`: kForever = none.
-// `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
+// One wait of a call that does not hold the file while it waits (poll, epoll_wait).
+// deadline: kForever = none.
 Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
-              uint64_t deadline, bool flag_matters);
+              uint64_t deadline);
 
 // Makes sure that events of this life arrive: Ready, Ended, Refused or WouldBlock.
+// `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);
 // After a park that a signal ended, before the RuntimeEntry is left: Interrupted or Restart.
 Wait after_signal(WispTask* task);
@@ -43,11 +44,19 @@ class BlockingCall {
       : fd_(fd), direction_(direction), d_(descriptor_get(fd)) {
     if (WISP_LIKELY(d_ != nullptr)) state_ = descriptor_know(fd, d_);
   }
+  ~BlockingCall() {
+    if (WISP_UNLIKELY(kept_)) let_go();
+  }
+  BlockingCall(const BlockingCall&) = delete;
+  BlockingCall& operator=(const BlockingCall&) = delete;
+
   // Nothing to add to what the kernel does: bad, always ready, or non-blocking by the program's wish.
   bool straight() const {
     return d_ != nullptr && (kind() == kUnknown || kind() == kStraight || kind() == kDisk ||
                              (state_ & kNonBlocking) != 0);
   }
+  // The number to make the call with: another one after the program's was closed (io/kept.h).
+  int fd() const { return fd_; }
   bool has_record() const { return d_ != nullptr; }
   Kind kind() const { return kind_of(state_); }
   bool is(uint32_t flag) const { return (state_ & flag) != 0; }
@@ -59,13 +68,29 @@ class BlockingCall {
   static constexpr long kMakeTheCall = -100000;
   long wait(uint32_t seen);
 
+  // The call itself, where there is nothing better.
+  template <typename F>
+  long make(F&& call) {
+    leave_runtime();
+    BlockingRegion region;
+    return call();
+  }
+
  private:
+  void let_go();
+  void leave_runtime();
+  bool go_on_with_kept(uint32_t life);
+
   int fd_;
   Direction direction_;
   Descriptor* d_;
   uint64_t state_ = 0;
   uint64_t deadline_ = kForever;
-  bool timed_ = false;  // deadline_ is known
+  bool timed_ = false;   // deadline_ is known
+  bool kept_ = false;    // fd_ is a kept duplicate
+  // From the end of a life to the next wait the call stays inside the runtime: a signal sent after
+  // the close finds it waiting, as it would in the kernel.
+  bool inside_ = false;
 };
 
 // attempt() is the call made without blocking (-EAGAIN: it would), plain() the call itself.
@@ -76,10 +101,7 @@ long call_until_done(BlockingCall& call, Attempt&& attempt, Plain&& plain) {
     long r = attempt();
     if (WISP_LIKELY(r != -EAGAIN)) return r;
     r = call.wait(seen);
-    if (r == BlockingCall::kMakeTheCall) {
-      BlockingRegion region;
-      return plain();
-    }
+    if (r == BlockingCall::kMakeTheCall) return call.make(plain);
     if (r != 0) return r;
   }
 }

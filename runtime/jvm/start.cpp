@@ -19,6 +19,7 @@
 #include "interpose/threads.h"
 #include "jvm/environment.h"
 #include "jvm/start_checks.h"
+#include "observe/publisher.h"
 #include "platform/clock.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
@@ -90,6 +91,7 @@ bool start_scheduler() {
     g_task_exiting = &join_exiting;
     bool ok = scheduler_start(config);
     if (!ok) warn("running on plain threads: cannot start kernel threads: %s", strerror(errno));
+    if (ok) stats::publisher_start();
     verbose("on, %d carriers, tick %ld us", config.carriers, g_options.sysmon_tick_us);
     state.store(ok ? 2 : 3, std::memory_order_release);
     return ok;

@@ -46,7 +46,12 @@ struct alignas(128) Carrier {
 
   // --- counters, owner writes, observers read (relaxed)
   std::atomic<uint64_t> parks{0}, unparks{0}, yields{0}, steals{0}, failed_steals{0}, timeouts{0},
-      handoffs{0}, idles{0}, wakeups{0};
+      handoffs{0}, idles{0}, wakeups{0}, polls{0}, started{0}, completed{0};
+  std::atomic<uint64_t> run_ticks{0};      // its tasks ran here
+  std::atomic<uint64_t> off_ticks{0};      // its tasks, before each dispatch: parked and queued
+  std::atomic<uint64_t> queued_ticks{0};   // the part in queues, of one wake in sixteen
+  std::atomic<uint64_t> queued_samples{0};
+  std::atomic<uint64_t> preemptions{0};    // SysMonitor writes
   // SysMonitor's private notes about this carrier.
   uint64_t seen_switches = 0;
   uint64_t seen_since = 0;

@@ -39,15 +39,27 @@ static WISP_NOINLINE uint64_t charge_long(Worker* w, uint64_t wall) {
   return mine;
 }
 
-static inline void account(Worker* w, WispTask* task, uint64_t now) {
+static inline void account(Worker* w, Carrier* c, WispTask* task, uint64_t now) {
   uint64_t slice = now - task->dispatched_at;
   if (WISP_UNLIKELY(slice > us_to_ticks(kTrustedSliceUs)))
     slice = charge_long(w, slice);
   else
-    w->cpu_charged.store(w->cpu_charged.load(std::memory_order_relaxed) + slice,
-                         std::memory_order_relaxed);
-  task->cpu_ticks.store(task->cpu_ticks.load(std::memory_order_relaxed) + slice,
-                        std::memory_order_relaxed);
+    add(w->cpu_charged, slice);
+  task->dispatched_at = now;  // from here it is off (account_wait)
+  add(task->cpu_ticks, slice);
+  if (WISP_LIKELY(c != nullptr)) add(c->run_ticks, slice);
+}
+
+// How long it was off its carrier; and for the wakes that were stamped, how much of it in a queue.
+static inline void account_wait(WispTask* task, Carrier* c, uint64_t now) {
+  add(c->off_ticks, now - task->dispatched_at);
+  bump(task->times_run);
+  if (WISP_UNLIKELY(task->ready_at != 0)) {
+    // Stamped on another processor, whose counter may be some ticks ahead.
+    if (now > task->ready_at) add(c->queued_ticks, now - task->ready_at);
+    bump(c->queued_samples);
+    task->ready_at = 0;
+  }
 }
 
 // First act of a resumed flow: lets go of the task that was left.
@@ -71,6 +83,7 @@ static inline void adopt_deferred(Worker* w) {
 static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
   t->on_cpu.store(1, std::memory_order_relaxed);
   t->carrier = c;
+  account_wait(t, c, now);
   t->dispatched_at = now;
   if (WISP_UNLIKELY(!t->handoff.is_none())) t->handoff.set(HandOff::None);
   // release: SysMonitor that sees c->current == t sees the words above.
@@ -139,7 +152,7 @@ void switch_out(WispTask* self) {
       return;
     }
   }
-  account(w, self, now);
+  account(w, c, self, now);
   void* left;
   // acquire: see finish_switch.
   if (next != nullptr && WISP_LIKELY(next->on_cpu.load(std::memory_order_acquire) == 0)) {
@@ -247,10 +260,11 @@ static void task_entry(void* left, void* user) {
   fiber_enter(&self->fiber);
 #endif
   finish_switch(left);
+  bump(self->carrier->started);
   adopt_deferred(self->worker.load(std::memory_order_relaxed));
   ThreadSelf& me = thread_self();
   compiler_barrier();
-  me.depth.store(0, std::memory_order_relaxed);
+  me.depth.store(0, std::memory_order_release);
   compiler_barrier();
   if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
   g_task_main(self);
@@ -264,6 +278,10 @@ void task_arm_context(WispTask* task) {
 void exit_current(WispTask* self, void* result) {
   RuntimeEntry entry;
   self->result = result;
+  if (self->carrier != nullptr)
+    bump(self->carrier->completed);
+  else
+    g_scheduler.completed_elsewhere.fetch_add(1, std::memory_order_relaxed);
   self->state.store(TaskState::Dead, std::memory_order_relaxed);
   self->recycle_on_leave = g_task_exiting(self);
   switch_out(self);

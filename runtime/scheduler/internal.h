@@ -1,4 +1,4 @@
-// What the scheduler's own files share; no other folder includes it.
+// What the scheduler's own files share. No other folder includes it but observe/, which only reads.
 #pragma once
 #include "coroutine/sanitizer_fiber.h"
 #include "platform/log.h"
@@ -37,6 +37,7 @@ struct Scheduler {
   std::atomic<Worker*> all_workers{nullptr};
   std::atomic<uint32_t> worker_count{0};
   std::atomic<uint64_t> tasks_created{0}, handoffs{0}, preemptions{0};
+  std::atomic<uint64_t> completed_elsewhere{0};  // tasks that ended without a carrier
   int pid = 0;
 };
 extern Scheduler g_scheduler;
@@ -64,6 +65,7 @@ void announce_work();
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
 // To the idle list, by its owner, with its queue not empty: other workers will take that.
 void publish_with_work(Carrier* c);
+uint64_t watched_deadline();  // the earliest one a sleeping worker wakes up for; ~0 = none
 bool any_work_visible(const Carrier* except);
 
 // --- timers.cpp
@@ -99,6 +101,7 @@ inline void sysmon_notice() {
 }
 // A deadline that no worker watches: SysMonitor must be up by then.
 void sysmon_watch_deadline(uint64_t deadline_ns);
+uint64_t sysmon_wakes_at();  // ns; ~0: when told
 
 // --- task_pool.cpp
 void task_arm_context(WispTask* task);  // dispatch.cpp: the next switch to it starts it afresh
@@ -115,9 +118,10 @@ inline Carrier* my_carrier() {
 // Set up by task_create: a task nobody knows yet is taken for one that goes on after a wake.
 inline uint64_t initial_wake_to_park() { return us_to_ticks(100); }
 
-inline void bump(std::atomic<uint64_t>& counter) {
-  // One writer at a time (the carrier's owner): a plain add, readable by observers.
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+// One writer at a time (the carrier's owner): a plain add, readable by observers.
+inline void add(std::atomic<uint64_t>& counter, uint64_t n) {
+  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
+inline void bump(std::atomic<uint64_t>& counter) { add(counter, 1); }
 
 }  // namespace wisp

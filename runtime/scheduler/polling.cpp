@@ -50,6 +50,7 @@ uint32_t poll_events(Carrier* into) {
     return 0;
   }
   if (g_looking.exchange(1, std::memory_order_acquire) != 0) return 0;
+  if (into != nullptr) bump(into->polls);
   TaskList woken;
   ThreadSelf& me = thread_self();
   me.collect = &woken;
@@ -63,10 +64,20 @@ uint32_t poll_events(Carrier* into) {
   return n;
 }
 
+// A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as soon
+// as that one is chosen for a carrier, but until it has really left nobody else may go in: the
+// other would take away the interruption that was meant for it, and the carrier would wait with it.
+// Exchange: acquire, against the release of the one who leaves.
+static std::atomic<bool> g_occupied{false};
+
 EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr || w->wake.load(std::memory_order_relaxed) != 0) return EventWait::NotThere;
-  if (!g_scheduler.idle.become_poller(w)) return EventWait::NotThere;
+  if (g_occupied.exchange(true, std::memory_order_acquire)) return EventWait::NotThere;
+  if (!g_scheduler.idle.become_poller(w)) {
+    g_occupied.store(false, std::memory_order_release);
+    return EventWait::NotThere;
+  }
   w->polling.store(true, std::memory_order_seq_cst);
   TaskList woken;
   if (w->wake.load(std::memory_order_seq_cst) == 0) {
@@ -81,6 +92,7 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     me.collect = nullptr;
   }
   w->polling.store(false, std::memory_order_seq_cst);
+  g_occupied.store(false, std::memory_order_release);
   if (woken.count == 0) {
     // False: it was chosen for a carrier (`wake` says so or is about to), and the pump is empty.
     if (!g_scheduler.idle.stop_polling(w)) sysmon_notice();

@@ -67,6 +67,16 @@ class RunQueue {
         return n;
     }
   }
+  // Any thread: what is queued now, more or less; for observers. The items may be gone already.
+  uint32_t look(T** out, uint32_t max) const {
+    uint32_t head = head_.load(std::memory_order_acquire);
+    uint32_t n = tail_.load(std::memory_order_acquire) - head;
+    if (n > Capacity) return 0;
+    if (n > max) n = max;
+    for (uint32_t i = 0; i < n; ++i)
+      out[i] = slots_[(head + i) % Capacity].load(std::memory_order_relaxed);
+    return n;
+  }
   uint32_t size() const {
     uint32_t head = head_.load(std::memory_order_acquire);
     uint32_t tail = tail_.load(std::memory_order_acquire);

@@ -71,6 +71,8 @@ void ready(WispTask* task) {
   }
   bump(c->unparks);
   if (chaos() && chaos_ready(c, task)) return;
+  // A time stamp costs as much as all counters together: the time in queues is measured on a sample.
+  if ((c->unparks.load(std::memory_order_relaxed) & 15) == 1) task->ready_at = ticks();
   WispTask* displaced = c->swap_next(task);
   if (displaced != nullptr) push_local(c, displaced);
   announce_wake(c, me.task, displaced != nullptr);
@@ -113,7 +115,12 @@ BlockingRegion::BlockingRegion() : task_(current_task()) {
     give_away(c);
   }
   compiler_barrier();
-  me.depth.fetch_sub(1, std::memory_order_relaxed);
+  uint32_t d = me.depth.fetch_sub(1, std::memory_order_relaxed) - 1;
+  compiler_barrier();
+  // A signal that came meanwhile was put off, and is blocked in the kernel until it is delivered: it
+  // would not interrupt the call that follows, nor would the next ones.
+  if (WISP_UNLIKELY(d == 0 && me.pending_signals.load(std::memory_order_relaxed) != 0))
+    runtime_leave_slow(me);
 }
 
 BlockingRegion::~BlockingRegion() {
@@ -168,7 +175,7 @@ bool start_kernel_thread(void* (*run)(void*), void* argument) {
   // Signal handlers of the program (HotSpot prints whole crash reports) run on this stack.
   real::pthread_attr_setstacksize(&attr, 512 * 1024);
   // Born with every signal blocked; a worker takes over the mask of the tasks it runs.
-  uint64_t old;
+  uint64_t old = 0;
   kernel::set_signal_mask(~0ull, &old);
   pthread_t thread;
   int r = real::pthread_create(&thread, &attr, run, argument);

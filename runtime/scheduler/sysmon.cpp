@@ -54,7 +54,8 @@ static bool retake(Carrier* c, WispTask* t) {
   }
   // The carrier is ours: its task runs on without it.
   c->current.store(nullptr, std::memory_order_release);
-  t->times_handed_off.fetch_add(1, std::memory_order_relaxed);
+  t->times_preempted.fetch_add(1, std::memory_order_relaxed);
+  bump(c->preemptions);
   s.preemptions.fetch_add(1, std::memory_order_relaxed);
   s.handoffs.fetch_add(1, std::memory_order_relaxed);
   run_by_spare(c);
@@ -62,7 +63,6 @@ static bool retake(Carrier* c, WispTask* t) {
 }
 
 struct Findings {
-  uint32_t busy = 0;
   bool waiting = false;  // a task waits somewhere: look again soon
   bool moving = false;   // a carrier has switched since the last look
   bool starving = false; // there is work, and no worker for an idle carrier
@@ -81,7 +81,6 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     }
     return;
   }
-  ++f->busy;
   if (chaos()) {  // hand-offs without need
     f->waiting = true;
     if (chaos_one_in(4) && retake(c, t)) return;
@@ -112,13 +111,18 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   }
 }
 
+// For ever it may sleep only while every carrier is in the idle set. A carrier without a task is not
+// enough: its worker may be about to dispatch one of several that wait (seen on JDK 9: a spare had
+// just been given the carrier of a handed-off task, SysMonitor took it for idle, and the next CPU-bound
+// task kept it for good).
+static bool all_idle() { return g_scheduler.idle.idle() == g_scheduler.carrier_count; }
+
 // The last look before a long sleep: has a carrier become busy, or left work behind, since the scan?
 static bool carriers_moved(bool all_were_idle) {
+  if (all_were_idle) return !all_idle();
   for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
     Carrier& c = g_scheduler.carriers[i];
-    if (c.current.load(std::memory_order_relaxed) == nullptr) continue;
-    if (all_were_idle || c.next.load(std::memory_order_relaxed) != nullptr || !c.queue.empty())
-      return true;
+    if (c.next.load(std::memory_order_relaxed) != nullptr || !c.queue.empty()) return true;
   }
   return false;
 }
@@ -181,18 +185,21 @@ static void* sysmon_main(void*) {
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t wake_at = now + period;
-    if (f.busy == 0 && s.global.empty() && !f.pump_empty && !f.starving) {
-      wake_at = ~0ull;
+    bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
+    if (idle) {
+      // A carrier given away by a task that went into the kernel leaves its timers to nobody, unless
+      // the sleeping timekeeper's deadline is earlier.
+      wake_at = deadline < watched_deadline() ? deadline + kSlackNs : ~0ull;
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;
     }
     g_wakes_at.store(wake_at, std::memory_order_relaxed);
-    uint32_t lazy = wake_at == ~0ull || period > tick ? 1 : 0;
+    uint32_t lazy = idle || period > tick ? 1 : 0;
     g_sysmon_lazy.store(lazy, std::memory_order_relaxed);
     // seq_cst: publish how long it sleeps, then look once more. Who leaves work behind pushes it (a
     // locked instruction), then looks at lazy: one of the two sees the other.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if ((lazy != 0 && carriers_moved(wake_at == ~0ull)) || earliest_deadline() < deadline) {
+    if ((lazy != 0 && carriers_moved(idle)) || earliest_deadline() < deadline) {
       period = kShortestNs;
       wake_at = now + period;
       g_wakes_at.store(wake_at, std::memory_order_relaxed);
@@ -204,6 +211,8 @@ static void* sysmon_main(void*) {
   }
   return nullptr;
 }
+
+uint64_t sysmon_wakes_at() { return g_wakes_at.load(std::memory_order_relaxed); }
 
 bool sysmon_start() { return start_kernel_thread(sysmon_main, nullptr); }
 

@@ -37,7 +37,9 @@ struct alignas(kCacheLine) WispTask {
   HandOffWord handoff;
   uint64_t signal_mask = 0;  // the mask to run with; kernel's sigset layout
   WispTask* queue_next = nullptr;
-  uint64_t dispatched_at = 0;  // ticks of the last dispatch
+  uint64_t dispatched_at = 0;  // ticks of the last dispatch; off its carrier: when it left
+  uint64_t ready_at = 0;       // ticks when it became ready, for one wake in sixteen; 0 = not taken
+  std::atomic<uint64_t> times_run{0};
   uint64_t woke_at = 0;        // ticks of its last wake of another task in this slice, 0 = none
   uint64_t wake_to_park = 0;   // EWMA of ticks from a wake to its own next park
   bool recycle_on_leave = false;  // dead and nobody will join it: written just before the last switch
@@ -68,9 +70,10 @@ struct alignas(kCacheLine) WispTask {
 
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> cpu_ticks{0};  // time on a carrier or worker, up to the last switch
-  std::atomic<uint64_t> times_run{0};
   std::atomic<uint64_t> times_stolen{0};
-  std::atomic<uint64_t> times_handed_off{0};
+  std::atomic<uint64_t> times_steal_failed{0};  // a thief came for it and was too late
+  std::atomic<uint64_t> times_handed_off{0};    // gave its carrier away before a blocking call
+  std::atomic<uint64_t> times_preempted{0};     // lost its carrier to SysMonitor
 };
 
 }  // namespace wisp

@@ -125,9 +125,17 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
       return error;
     }
   }
-  new (t->self) ThreadSelf();
-  t->self->task = t;
-  t->self->depth.store(1, std::memory_order_relaxed);  // task_entry takes it back
+  // Field by field: SysMonitor may still be reading the depth of the record's last owner.
+  ThreadSelf& self = *t->self;
+  self.depth.store(1, std::memory_order_relaxed);  // task_entry takes it back
+  self.pending_signals.store(0, std::memory_order_relaxed);
+  self.worker = nullptr;
+  self.straight = 0;
+  self.collect = nullptr;
+  self.next_create_is_java = false;
+  self.held_signals = 0;
+  self.deferred_signals = 0;
+  self.task = t;
   t->start_routine = start;
   t->start_argument = argument;
   t->result = nullptr;
@@ -146,7 +154,11 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->cpu_ticks.store(0, std::memory_order_relaxed);
   t->times_run.store(0, std::memory_order_relaxed);
   t->times_stolen.store(0, std::memory_order_relaxed);
+  t->times_steal_failed.store(0, std::memory_order_relaxed);
   t->times_handed_off.store(0, std::memory_order_relaxed);
+  t->times_preempted.store(0, std::memory_order_relaxed);
+  t->ready_at = 0;
+  t->dispatched_at = ticks();
   t->state.store(TaskState::Created, std::memory_order_relaxed);
   task_arm_context(t);
   g_scheduler.tasks_created.fetch_add(1, std::memory_order_relaxed);

@@ -16,6 +16,7 @@ namespace wisp {
 // The earliest deadline a sleeping worker watches, ~0 = none does. Only ever too late for a moment:
 // a worker going to sleep with an earlier one puts its own there.
 static std::atomic<uint64_t> g_watched{~0ull};
+uint64_t watched_deadline() { return g_watched.load(std::memory_order_relaxed); }
 
 constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
@@ -23,17 +24,25 @@ constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
 void wake_searcher() {
   Scheduler& s = g_scheduler;
-  if (!s.idle.claim_searcher()) return;
-  bool no_spare = false;
-  Worker* w = s.idle.take_pair(&no_spare);
-  if (w == nullptr) {
+  for (;;) {
+    if (!s.idle.claim_searcher()) return;
+    bool no_spare = false;
+    if (Worker* w = s.idle.take_pair(&no_spare)) {
+      w->searching = true;
+      bump(w->carrier->wakeups);
+      wake_worker(w, kRunCarrier);
+      return;
+    }
     s.idle.stop_searching();
-    if (no_spare) sysmon_notice_slow();  // it makes workers
-    return;
+    if (no_spare) {
+      sysmon_notice_slow();  // it makes workers
+      return;
+    }
+    // Between claim and stop somebody may have pushed, seen a searcher and trusted it: us. So look
+    // once more (found by tests/model/idle_test.cpp). seq_cst: stop, then look.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (s.idle.idle() == 0 || !any_work_visible(nullptr)) return;
   }
-  w->searching = true;
-  bump(w->carrier->wakeups);
-  wake_worker(w, kRunCarrier);
 }
 
 void announce_work() {
@@ -121,9 +130,12 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
   }
   if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
   // acq_rel: see ready().
+  WispTask* wanted = t;
   if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
-                                            std::memory_order_relaxed))
+                                            std::memory_order_relaxed)) {
+    wanted->times_steal_failed.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
+  }
   bump(t->times_stolen);
   bump(c->steals);
   return t;
@@ -281,8 +293,11 @@ static WispTask* next_task(Worker* w) {
       continue;
     }
     bump(c->idles);
+    // Read before it is published: from then on `searching` belongs to whoever wakes this worker.
+    bool searching = w->searching;
+    w->searching = false;
     s.idle.publish_idle(c, w);
-    end_search(w, false);
+    if (searching) s.idle.stop_searching();
     // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
     // owner fills it.
     std::atomic_thread_fence(std::memory_order_seq_cst);

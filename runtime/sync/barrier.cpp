@@ -82,11 +82,11 @@ int barrier_wait(pthread_barrier_t* b) {
 
 int barrier_destroy(pthread_barrier_t* b) {
   Layout& l = layout(b);
-  if (arrived(l.progress.load(std::memory_order_relaxed)) != 0) return EBUSY;  // libc would wait for ever
+  if (arrived(l.progress.load(std::memory_order_relaxed)) != 0)
+    return EBUSY;  // libc would wait for ever
   while (uint32_t inside = l.inside.load(std::memory_order_acquire)) {
     RuntimeEntry entry;
-    park(&l.inside, kForever,
-         [&] { return l.inside.load(std::memory_order_relaxed) == inside; });
+    park(&l.inside, kForever, [&] { return l.inside.load(std::memory_order_relaxed) == inside; });
   }
   return 0;
 }

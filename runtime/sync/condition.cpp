@@ -101,8 +101,8 @@ int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, uint64_t deadline_ns) 
 
 int condition_timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* abstime) {
   if (WISP_UNLIKELY(!valid_nsec(*abstime))) return EINVAL;
-  clockid_t clock = (condition_flags(c) & kConditionMonotonic) != 0 ? CLOCK_MONOTONIC
-                                                                     : CLOCK_REALTIME;
+  clockid_t clock =
+      (condition_flags(c) & kConditionMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
   return condition_wait(c, m, lock_deadline(clock, *abstime));
 }
 

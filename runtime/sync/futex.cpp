@@ -36,8 +36,7 @@ long futex_wait(uint32_t* uaddr, uint32_t val, uint32_t bitset, uint64_t deadlin
     Waiter own;
     Waiter* w = my_waiter(entry.task(), &own);
     w->tag = bitset;
-    if (!ParkingLot::enqueue(uaddr, w,
-                             [&] { return word.load(std::memory_order_relaxed) == val; }))
+    if (!ParkingLot::enqueue(uaddr, w, [&] { return word.load(std::memory_order_relaxed) == val; }))
       return -EAGAIN;
     reason = ParkingLot::wait(w, deadline);
   }

@@ -1,6 +1,6 @@
-// The contended mutex, and the kinds that know their owner. The invariant that keeps wake-ups: while
-// somebody is queued on the word, the word is 2, or a thread that was woken from it is on its way
-// and will make it 2 (it never takes the lock by the 0 -> 1 fast path).
+// The contended mutex, and the kinds that know their owner. The invariant that keeps wake-ups:
+// while somebody is queued on the word, the word is 2, or a thread that was woken from it is on its
+// way and will make it 2 (it never takes the lock by the 0 -> 1 fast path).
 #include "sync/mutex.h"
 
 #include "sync/parking_lot.h"
@@ -62,8 +62,7 @@ WISP_NOINLINE int mutex_lock_contended(std::atomic<uint32_t>& word, uint64_t dea
     WakeReason reason;
     {
       RuntimeEntry entry;
-      reason = park(&word, deadline_ns,
-                    [&] { return word.load(std::memory_order_relaxed) == 2; });
+      reason = park(&word, deadline_ns, [&] { return word.load(std::memory_order_relaxed) == 2; });
     }
     // An interrupted wait has run its signal handler when the entry was left.
     if (reason == WakeReason::TimedOut) return ETIMEDOUT;

@@ -1,8 +1,8 @@
 // Why no wake-up is lost. Whoever makes the lock available to waiters (an unlock that leaves nobody
-// inside, or a waiter that gives up) learns their numbers from the atomic operation that did so, and
-// then takes the bucket lock of those it wakes. A waiter counted in that is not queued yet looks at
-// the word under that lock before it parks, so it sees the change. One that gives up while the
-// lock is available passes the wake-up on, since it may have been meant for it.
+// inside, or a waiter that gives up) learns their numbers from the atomic operation that did so,
+// and then takes the bucket lock of those it wakes. A waiter counted in that is not queued yet
+// looks at the word under that lock before it parks, so it sees the change. One that gives up while
+// the lock is available passes the wake-up on, since it may have been meant for it.
 #include "sync/rwlock.h"
 
 #include "sync/parking_lot.h"

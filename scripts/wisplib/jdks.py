@@ -80,3 +80,18 @@ def find():
         if jdk is not None:
             by_version.setdefault(jdk.version, jdk)
     return sorted(by_version.values(), key=version_key)
+
+
+def choose(found, wanted, newest_only=False):
+    """Those that a list like "17,25.0.2" names, by major or full version; newest_only: one per major.
+
+    Raises ValueError, with words for the user of an option --jdks.
+    """
+    chosen = []
+    for word in wanted.split(",") if wanted else []:
+        hits = [j for j in found if word in (str(j.major), j.version, j.label)]
+        if not hits:
+            raise ValueError(f"option --jdks: no JDK '{word}' here; accepted: major or full versions out of "
+                             + ", ".join(j.label for j in found) + ", separated by ','")
+        chosen += hits[-1:] if newest_only and word == str(hits[-1].major) else hits
+    return sorted(set(chosen), key=version_key) if wanted else found

@@ -1,4 +1,4 @@
-// The search: which step comes next, which states were seen, how a failure is told. See engine.h.
+// The search: fibers, which step comes next, which states were seen. See engine.h.
 #include "engine.h"
 
 #include <stdio.h>
@@ -8,11 +8,9 @@
 namespace model {
 
 Engine* g_engine = nullptr;
-namespace {
-constexpr size_t kArena = 1 << 20;
-constexpr const char* kOpNames[] = {"start", "load", "await", "store", "rmw", "fence", "membarrier",
-                                    "lock", "futex_wait", "asleep", "futex_wake", "step", "done"};
-}  // namespace
+
+Engine::Engine(const Options& options, const Scenario& scenario)
+    : options_(options), arena_(static_cast<char*>(calloc(1, kArena))), scenario_(scenario) {}
 
 Engine::~Engine() {
   for (Thread* t : pool_) {
@@ -99,6 +97,7 @@ bool Engine::enabled(int thread) const {
     case Op::Membarrier: return t.buffered == 0 && barrier_passed(t);
     case Op::Lock: return t.buffered == 0 && locations_[p.loc].value == 0;
     case Op::FutexSleep: return t.woken || p.may_time_out;
+    case Op::Quiet:  // see options_at
     case Op::Done: return false;
   }
   return false;
@@ -119,10 +118,24 @@ void Engine::options_at(std::vector<int>& out) const {
     if (threads_[i]->buffered > 0) out.push_back(2 * i + 1);
     if (may_switch && enabled(i)) out.push_back(2 * i);
   }
+  if (!out.empty()) return;
+  for (int i = 0; i < n; ++i)
+    if (threads_[i]->pending.op == Op::Quiet) out.push_back(2 * i);
+}
+
+uint64_t Engine::hash_watched() const {
+  uint64_t h = 0;
+  for (auto& [data, size] : watched_)
+    for (size_t i = 0; i < size; i += 8) {
+      uint64_t word = 0;
+      memcpy(&word, data + i, size - i < 8 ? size - i : 8);
+      h = mix(h, word);
+    }
+  return h;
 }
 
 uint64_t Engine::key() const {
-  uint64_t h = 0;
+  uint64_t h = hash_watched();
   for (const Location& l : locations_) h = mix(mix(h, l.stamp), static_cast<uint64_t>(l.dead_by));
   for (const Thread* t : threads_) {
     h = mix(mix(h, t->history), t->woken);
@@ -151,6 +164,22 @@ uint32_t Engine::decide(uint32_t n) {
   return c.taken;
 }
 
+// Only locations made in set-up have the same number in every execution.
+bool Engine::private_to_current(int loc) const {
+  return loc < static_cast<int>(writer_.size()) &&
+         (writer_[loc] == kNobody || writer_[loc] == current_);
+}
+void Engine::note_write(int loc) {
+  if (loc >= static_cast<int>(writer_.size()) || current_ == kOutside) return;
+  if (writer_[loc] == kNobody) {
+    guess_was_wrong_ = true;  // others may have read it as a constant
+    writer_[loc] = current_;
+  } else if (writer_[loc] != current_ && writer_[loc] != kSeveral) {
+    guess_was_wrong_ = true;
+    writer_[loc] = kSeveral;
+  }
+}
+
 void Engine::flush(int thread) {
   Thread* t = threads_[thread];
   Buffered b = t->buffer[0];
@@ -158,12 +187,7 @@ void Engine::flush(int thread) {
   --t->buffered;
   ++t->flushed;
   Location& l = locations_[b.loc];
-  if (tracing_) {
-    char line[160];
-    snprintf(line, sizeof line, "  %-10s     ... %s = %llx reaches memory\n", t->name,
-             name_of(b.loc).c_str(), static_cast<unsigned long long>(b.value));
-    trace_ += line;
-  }
+  log_flush(*t, b);
   if (l.dead_by != kAlive && l.dead_by != thread) {
     failed_ = true;
     message_ = "a buffered store hits what another thread has destroyed: " + name_of(b.loc);
@@ -188,7 +212,9 @@ Engine::End Engine::run_once() {
   locations_.clear();
   sleepers_.clear();
   trace_.clear();
+  memset(arena_, 0, arena_used_);
   arena_used_ = 0;
+  watched_.clear();
   depth_ = 0;
   steps_ = 0;
   last_ = current_ = kOutside;
@@ -196,6 +222,8 @@ Engine::End Engine::run_once() {
   Test test;
   test_ = &test;
   scenario_(test);
+  writer_.resize(locations_.size(), kNobody);
+  writer_at_start_ = writer_;
   threads_.clear();
   for (size_t i = 0; i < test.bodies_.size(); ++i) {
     if (i == pool_.size()) pool_.push_back(new Thread);
@@ -254,11 +282,17 @@ bool Engine::next_prefix() {
 }
 
 void Engine::explore(Result& result) {
-  arena_ = static_cast<char*>(malloc(kArena));
   g_engine = this;
   for (;;) {
     End end = run_once();
     ++result.executions;
+    if (guess_was_wrong_) {
+      guess_was_wrong_ = failed_ = false;
+      if (options_.restarted) options_.restarted();
+      choices_.clear();
+      seen_.clear();
+      continue;
+    }
     if (end == End::Failed) {
       result.failed = true;
       result.message = message_;
@@ -270,68 +304,6 @@ void Engine::explore(Result& result) {
   }
   result.states = seen_.size();
   g_engine = nullptr;
-}
-
-void Engine::replay(Result& result, const std::string& seed) {
-  arena_ = static_cast<char*>(malloc(kArena));
-  g_engine = this;
-  tracing_ = true;
-  for (char c : seed.substr(seed.find(':') + 1))
-    choices_.push_back({static_cast<uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10), 0});
-  result.failed = run_once() == End::Failed;
-  result.message = message_;
-  result.trace = trace_;
-  result.seed = seed;
-  g_engine = nullptr;
-}
-
-// "BOUND:CHOICES"; the bound is part of it because it shapes the list of choices.
-std::string Engine::seed() const {
-  std::string s = options_.preemptions < 0 ? "x:" : std::to_string(options_.preemptions) + ":";
-  for (size_t i = 0; i < depth_; ++i) s += "0123456789abcdefghijklmnopqrstuvwxyz"[choices_[i].taken];
-  return s;
-}
-
-// --- telling
-std::string Engine::name_of(int loc) const {
-  if (loc < 0 || loc >= static_cast<int>(locations_.size())) return "";
-  const char* name = locations_[loc].name;
-  return name != nullptr ? name : "a" + std::to_string(loc);
-}
-
-std::string Engine::stuck() const {
-  std::string s;
-  for (const Thread* t : threads_) {
-    if (t->pending.op == Op::Done) continue;
-    const char* slash = strrchr(t->pending.at.file, '/');
-    s += std::string(s.empty() ? "" : ", ") + t->name + " at " + kOpNames[int(t->pending.op)] + " " +
-         name_of(t->pending.loc) + " (" + (slash != nullptr ? slash + 1 : t->pending.at.file) + ":" +
-         std::to_string(t->pending.at.line) + ")";
-  }
-  return s;
-}
-
-void Engine::log(const char* what, int loc, uint64_t value) {
-  if (!tracing_) return;
-  const Thread* t = current_ == kOutside ? nullptr : threads_[current_];
-  const char* file = t != nullptr ? t->pending.at.file : "";
-  const char* slash = strrchr(file, '/');
-  char line[200];
-  snprintf(line, sizeof line, "  %-10s %-22s:%-4d %s %s = %llx\n", t != nullptr ? t->name : "(alone)",
-           slash != nullptr ? slash + 1 : file, t != nullptr ? t->pending.at.line : 0, what,
-           name_of(loc).c_str(), static_cast<unsigned long long>(value));
-  trace_ += line;
-}
-
-void Engine::fail(const std::string& what, Site at) {
-  if (test_ == nullptr || threads_.empty()) {
-    fprintf(stderr, "model: failure during set-up: %s\n", what.c_str());
-    abort();
-  }
-  failed_ = true;
-  const char* slash = strrchr(at.file, '/');
-  message_ = what + " (" + (slash != nullptr ? slash + 1 : at.file) + ":" + std::to_string(at.line) + ")";
-  _longjmp(engine_, 1);
 }
 
 }  // namespace model

@@ -6,6 +6,9 @@
 // between is its own: locals, and stores into its own buffer. What can happen next (a thread's
 // pending operation, or the oldest store of a buffer reaching memory) is the list of choices.
 //
+// A load of a location that no other thread ever writes is no visible operation either. Which those
+// are is guessed (all of them), and the search starts anew when a guess proves wrong.
+//
 // States seen before are cut off. A state is: memory, buffers, futex queues, and of each thread a
 // hash of all it has observed: that determines its stack.
 #pragma once
@@ -19,7 +22,7 @@
 namespace model {
 
 enum class Op : uint8_t {
-  Start, Load, Await, Store, Rmw, Fence, Membarrier, Lock, FutexWait, FutexSleep, FutexWake, Step, Done
+  Start, Load, Await, Store, Rmw, Fence, Membarrier, Lock, FutexWait, FutexSleep, FutexWake, Step, Quiet, Done
 };
 
 struct Pending {
@@ -66,7 +69,7 @@ struct Thread {
 
 class Engine {
  public:
-  Engine(const Options& options, const Scenario& scenario) : options_(options), scenario_(scenario) {}
+  Engine(const Options& options, const Scenario& scenario);
   ~Engine();
   void explore(Result& result);
   void replay(Result& result, const std::string& seed);
@@ -81,14 +84,20 @@ class Engine {
   void push(int loc, uint64_t value);                       // into the current thread's buffer
   [[noreturn]] void fail(const std::string& what, Site at);
   void log(const char* what, int loc, uint64_t value);
+  bool private_to_current(int loc) const;  // nobody else writes it
+  void note_write(int loc);                // by the current thread
 
   const Options options_;
   std::vector<Location> locations_;
   std::vector<Thread*> threads_;
   std::vector<int> sleepers_;  // threads asleep on futexes, oldest first
   int current_ = kOutside;     // who runs; kOutside: set-up or final check
-  char* arena_ = nullptr;
+  uint32_t steps_ = 0;
+  static constexpr size_t kArena = 1 << 20;
+  char* arena_;
   size_t arena_used_ = 0;
+  std::vector<std::pair<const char*, size_t>> watched_;
+  uint64_t hash_watched() const;
 
  private:
   enum class End { Done, Cut, Failed };
@@ -106,6 +115,7 @@ class Engine {
   uint64_t key() const;
   std::string name_of(int loc) const;
   std::string stuck() const;
+  void log_flush(const Thread& t, const Buffered& b);
   static void fiber_main();
   void start_fiber(int index);
   std::string seed() const;
@@ -116,10 +126,13 @@ class Engine {
   std::vector<Thread*> pool_;
   std::vector<Choice> choices_;
   size_t depth_ = 0;
-  uint32_t steps_ = 0;
   int last_ = kOutside;  // whose operation came last
   int preempted_ = 0;
   std::unordered_set<uint64_t> seen_;
+  static constexpr int kNobody = -1, kSeveral = -2;
+  std::vector<int> writer_;  // by location made in set-up: which thread writes it
+  std::vector<int> writer_at_start_;  // of this execution, for its seed
+  bool guess_was_wrong_ = false;
   bool tracing_ = false, failed_ = false;
   std::string trace_, message_;
 };

@@ -1,12 +1,10 @@
-// The operations of model.h on top of the engine: what each does to memory and store buffers, and
-// the runner of test files. Each operation ends in observe(), which is what tells states apart.
+// The operations of model.h on top of the engine: what each does to memory and store buffers. Each
+// ends in observe(), which is what tells states apart.
 #include "model.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "engine.h"
 
@@ -35,12 +33,13 @@ uint64_t Engine::read(int loc, uint64_t* stamp) const {
 namespace {
 uint64_t stamp_of(const Engine& e, const Location& l, uint64_t value) {
   bool by_value = l.kind == detail::Stamp::Value ||
-                  (l.kind == detail::Stamp::Default && e.options_.by_value);
+                  (e.options_.by_value && (l.kind == detail::Stamp::Default || !e.watched_.empty()));
   return by_value || e.current_ == kOutside ? value : e.threads_[e.current_]->history;
 }
 }  // namespace
 
 void Engine::write(int loc, uint64_t value) {
+  note_write(loc);
   Location& l = locations_[loc];
   // First: two stores of one thread must not carry the same stamp.
   observe(mix(static_cast<uint64_t>(loc), value));
@@ -49,6 +48,7 @@ void Engine::write(int loc, uint64_t value) {
 }
 
 void Engine::push(int loc, uint64_t value) {
+  note_write(loc);
   Thread& t = *threads_[current_];
   if (t.buffered == Thread::kBuffer) fail("livelock? more stores than the store buffer holds", {"", 0});
   observe(mix(static_cast<uint64_t>(loc), value));
@@ -62,8 +62,11 @@ void* Test::allocate(size_t size, size_t align) {
   e->arena_used_ = (e->arena_used_ + align - 1) / align * align;
   void* p = e->arena_ + e->arena_used_;
   e->arena_used_ += size;
-  if (e->arena_used_ > (1 << 20)) abort();
+  if (e->arena_used_ > Engine::kArena) abort();
   return p;
+}
+void Test::watch(const void* data, size_t size) {
+  g_engine->watched_.push_back({static_cast<const char*>(data), size});
 }
 void Test::add(const char* name, std::function<void()> body, bool daemon) {
   bodies_.push_back({name, std::move(body), daemon});
@@ -99,6 +102,18 @@ void step(Site at) {
   g_engine->observe(3);
 }
 
+void when_quiet(Site at) {
+  g_engine->visible(Op::Quiet, -1, at);
+  g_engine->observe(6);
+}
+
+void forget(uint64_t tag, Site at) {
+  Engine& e = *g_engine;
+  if (e.options_.by_value && e.current_ != kOutside)
+    e.threads_[e.current_]->history =
+        mix(mix(static_cast<uint64_t>(e.current_), static_cast<uint64_t>(at.line)), tag);
+}
+
 uint32_t choose(uint32_t n, Site) {
   uint32_t c = g_engine->decide(n);
   g_engine->observe(c);
@@ -120,7 +135,13 @@ void set_name(int loc, const char* name) { g_engine->locations_[loc].name = name
 
 uint64_t load(int loc, Site at) {
   Engine& e = *g_engine;
-  e.visible(Op::Load, loc, at);
+  if (!e.private_to_current(loc))
+    e.visible(Op::Load, loc, at);
+  else if (e.current_ != kOutside) {
+    e.threads_[e.current_]->pending.at = at;
+    if (++e.steps_ > e.options_.max_steps)
+      fail("livelock? a loop that reads only what nobody else writes", at);
+  }
   uint64_t stamp;
   uint64_t v = e.read(loc, &stamp);
   e.observe(stamp);
@@ -174,12 +195,17 @@ void rmw_write(int loc, uint64_t value) {
   g_engine->log("  and writes", loc, value);
 }
 
+void observe_guarded(int loc) {
+  if (g_engine->locations_[loc].kind == Stamp::Lock) g_engine->observe(g_engine->hash_watched());
+}
+
 void lock(int loc, Site at) {
   Engine& e = *g_engine;
   e.visible(Op::Lock, loc, at);
   uint64_t stamp;
   if (e.read(loc, &stamp) != 0) fail("lock taken outside of the threads", at);
   e.observe(stamp);
+  observe_guarded(loc);
   e.write(loc, 1);
   e.log("lock", loc, 1);
 }
@@ -240,64 +266,5 @@ uint64_t ghost_read(int loc) {
 void ghost_write(int loc, uint64_t value) { g_engine->write(loc, value); }
 
 }  // namespace detail
-
-// --- running
-Result replay(const Options& options, const Scenario& scenario, const std::string& seed) {
-  Options o = options;
-  o.preemptions = seed[0] == 'x' ? -1 : atoi(seed.c_str());
-  Result r;
-  Engine(o, scenario).replay(r, seed);
-  return r;
-}
-
-Result explore(const Options& options, const Scenario& scenario) {
-  Result r;
-  Engine(options, scenario).explore(r);
-  if (!r.failed) return r;
-  // Found; now with as few preemptions as possible, for the reader.
-  for (int bound = 0; bound <= 4 && options.preemptions < 0; ++bound) {
-    Options o = options;
-    o.preemptions = bound;
-    o.max_states = 500000;
-    Result simple;
-    Engine(o, scenario).explore(simple);
-    if (simple.failed) {
-      r.message = simple.message;
-      r.seed = simple.seed;
-      break;
-    }
-  }
-  r.trace = replay(options, scenario, r.seed).trace;
-  return r;
-}
-
-int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
-  int bad = 0, ran = 0;
-  for (const Case& c : cases) {
-    if (argc > 1 && strcmp(argv[1], c.name) != 0) continue;
-    ++ran;
-    auto begin = std::chrono::steady_clock::now();
-    Result r = argc > 2 ? replay(c.options, c.scenario, argv[2]) : explore(c.options, c.scenario);
-    double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    bool as_expected = c.must_fail_with != nullptr
-                           ? r.failed && r.message.find(c.must_fail_with) != std::string::npos
-                           : !r.failed && r.complete;
-    printf("%-44s %s %9llu states %9llu executions %6.2f s%s\n", c.name,
-           r.failed ? "fails " : "passes", static_cast<unsigned long long>(r.states),
-           static_cast<unsigned long long>(r.executions), s, r.complete ? "" : "  INCOMPLETE");
-    if (!as_expected || argc > 1) {
-      printf("%s", r.trace.c_str());
-      if (r.failed) printf("  => %s\n  replay: %s %s %s\n", r.message.c_str(), argv[0], c.name, r.seed.c_str());
-    }
-    if (!as_expected) {
-      printf("  UNEXPECTED: should %s %s\n", c.must_fail_with != nullptr ? "fail with" : "pass",
-             c.must_fail_with != nullptr ? c.must_fail_with : "");
-      ++bad;
-    }
-    fflush(stdout);
-  }
-  if (ran == 0) fprintf(stderr, "no such case: %s\n", argv[1]);
-  return bad != 0 || ran == 0;
-}
 
 }  // namespace model

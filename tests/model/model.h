@@ -27,6 +27,9 @@ struct Options {
   int preemptions = -1;         // at most so many switches away from a thread that could go on
   uint32_t max_steps = 2000;    // of one execution; beyond it the test fails as a livelock
   uint64_t max_states = 8000000;  // beyond it the result is not complete
+  // Called when the search starts anew (engine.h tells why): what a scenario has gathered outside of
+  // its own executions is void.
+  std::function<void()> restarted;
 };
 
 struct Result {
@@ -49,6 +52,10 @@ class Test {
     at_end_.push_back([t] { t->~T(); });
     return *t;
   }
+  // by_value only: these bytes (no padding that matters; the memory of make() starts as zeros) are
+  // part of the state, and taking any SpinLock observes them. For plain data touched only under
+  // SpinLocks: states that differ merely in who held a lock when are then the same.
+  void watch(const void* data, size_t size);
   // Bodies must own no heap memory through locals: most executions are abandoned half-way.
   void thread(const char* name, std::function<void()> body) { add(name, std::move(body), false); }
   // May stay blocked for ever without that being a deadlock.
@@ -93,10 +100,15 @@ void fence(std::memory_order order = std::memory_order_seq_cst, Site at = Site::
 // membarrier(2): returns when every other thread has passed a full barrier since the call.
 void membarrier(Site at = Site::here());
 void step(Site at = Site::here());                 // a moment in which others may run
+// A long time passes: goes on when nothing else can move. What a periodic timer of a monitor is.
+void when_quiet(Site at = Site::here());
+// "Of all I have read so far I remember only `tag`": at the head of a loop without other live locals.
+// Makes by_value recognise that two different pasts have led to the same place; else no effect.
+void forget(uint64_t tag = 0, Site at = Site::here());
 uint32_t choose(uint32_t n, Site at = Site::here());  // every value of 0 .. n-1
 
 namespace detail {
-enum class Stamp : uint8_t { Default, Value, Writer };
+enum class Stamp : uint8_t { Default, Value, Lock };
 int new_location(uint64_t initial, Stamp stamp);
 void drop_location(int loc);
 void set_name(int loc, const char* name);
@@ -107,6 +119,7 @@ void rmw_write(int loc, uint64_t value);    // ...this, or not (a failed CAS)
 uint64_t await(int loc, bool (*wanted)(const void* context, uint64_t value), const void* context,
                Site at);
 void lock(int loc, Site at);
+void observe_guarded(int loc);  // what the lock just taken guards
 int futex_wait(int loc, uint64_t expected, bool may_time_out, Site at);
 int futex_wake(int loc, int count, Site at);
 uint64_t ghost_read(int loc);
@@ -195,11 +208,15 @@ class Atomic {
 // Blocks instead of spinning; the unlocking store goes through the store buffer, as it does on x86.
 class SpinLock {
  public:
-  SpinLock() : loc_(detail::new_location(0, detail::Stamp::Writer)) {}
+  // guards_plain false: what it guards is all Atomic, Plain or Ghost, so that by_value need not ask
+  // who held it.
+  explicit SpinLock(bool guards_plain = true)
+      : loc_(detail::new_location(0, guards_plain ? detail::Stamp::Lock : detail::Stamp::Default)) {}
   ~SpinLock() { detail::drop_location(loc_); }
   void lock(Site at = Site::here()) { detail::lock(loc_, at); }
   bool try_lock(Site at = Site::here()) {
     if (detail::rmw_read(loc_, at) != 0) return false;
+    detail::observe_guarded(loc_);
     detail::rmw_write(loc_, 1);
     return true;
   }
@@ -223,6 +240,33 @@ class Ghost {
 
  private:
   int loc_;
+};
+
+// A plain variable of the code under test that by_value must see: no schedule point, no buffer.
+template <typename T>
+class Plain {
+ public:
+  Plain(T v = T{}) : word_(bits(v)) {}
+  operator T() const { return value(word_.get()); }
+  Plain& operator=(T v) {
+    word_.set(bits(v));
+    return *this;
+  }
+  Plain& operator=(const Plain& other) { return *this = static_cast<T>(other); }
+  T operator->() const { return *this; }
+
+ private:
+  static uint64_t bits(T v) {
+    uint64_t b = 0;
+    memcpy(&b, &v, sizeof v);
+    return b;
+  }
+  static T value(uint64_t b) {
+    T v;
+    memcpy(&v, &b, sizeof v);
+    return v;
+  }
+  Ghost word_;
 };
 
 // "At most one at a time": enter() fails while somebody else is inside, and lets others run so that

@@ -57,7 +57,8 @@ TEST(Scheduler, PingPong) {
     spawn([&, side] {
       for (uint32_t n = 0; n < kRounds; ++n) {
         RuntimeEntry entry;
-        while (ball.load() % 2 != side) park(&ball, kForever, [&] { return ball.load() % 2 != side; });
+        while (ball.load() % 2 != side)
+          park(&ball, kForever, [&] { return ball.load() % 2 != side; });
         ball++;
         ParkingLot::unpark(&ball, 1);
       }
@@ -74,7 +75,8 @@ TEST(Scheduler, KernelThreadAndTaskWakeEachOther) {
   auto play = [&](uint32_t side) {
     for (uint32_t n = 0; n < kRounds; ++n) {
       RuntimeEntry entry;
-      while (ball.load() % 2 != side) park(&ball, kForever, [&] { return ball.load() % 2 != side; });
+      while (ball.load() % 2 != side)
+        park(&ball, kForever, [&] { return ball.load() % 2 != side; });
       ball++;
       ParkingLot::unpark(&ball, 1);
     }
@@ -164,8 +166,7 @@ TEST(Scheduler, StressWakeUpsFromEverywhere) {
         for (;;) {
           uint32_t v = slot.load();
           if (v != 0 && slot.compare_exchange_strong(v, v - 1)) break;
-          if (v == 0)
-            park(&slot, monotonic_ns() + 50000000, [&] { return slot.load() == 0; });
+          if (v == 0) park(&slot, monotonic_ns() + 50000000, [&] { return slot.load() == 0; });
         }
         taken++;
         if (n % 64 == 0) yield_current(entry.task());

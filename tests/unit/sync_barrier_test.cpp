@@ -1,6 +1,5 @@
 // Barriers: nobody passes early, one serial thread per generation, destroyed by the first through.
 #include "sync/barrier.h"
-
 #include "unit/sync_support.h"
 
 namespace wisp::test {

@@ -1,8 +1,7 @@
 // Conditions: hand-overs between all kinds of threads, timeouts on both clocks, errors, lifetime.
-#include "sync/condition.h"
-
 #include <deque>
 
+#include "sync/condition.h"
 #include "unit/sync_support.h"
 
 namespace wisp::test {

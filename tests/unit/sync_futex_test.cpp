@@ -1,8 +1,7 @@
 // futex(2) on the parking lot: answers compared with the kernel's, and the wake-ups themselves.
-#include "sync/futex.h"
-
 #include <errno.h>
 
+#include "sync/futex.h"
 #include "unit/sync_support.h"
 
 namespace wisp::test {

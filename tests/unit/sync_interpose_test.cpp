@@ -95,7 +95,8 @@ TEST_F(SyncInterpose, NonPrivateFutexIsTheKernels) {
     if (me == 0) {
       EXPECT_EQ(0, syscall(SYS_futex, &word, FUTEX_WAIT, 1, nullptr, nullptr, 0));
     } else {
-      while (kernel::call(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE, 1) == 0) usleep(1000);
+      while (kernel::call(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE, 1) == 0)
+        usleep(1000);
     }
   });
 }

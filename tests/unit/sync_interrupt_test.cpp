@@ -61,8 +61,8 @@ TEST(SyncInterrupt, SemaphoreSaysSo) {
 
 TEST(SyncInterrupt, FutexSaysSo) {
   uint32_t word = 1;
-  interrupt_while(
-      [&] { EXPECT_EQ(-EINTR, futex(&word, FUTEX_WAIT_PRIVATE, 1, 0, nullptr, 0)); }, [] {});
+  interrupt_while([&] { EXPECT_EQ(-EINTR, futex(&word, FUTEX_WAIT_PRIVATE, 1, 0, nullptr, 0)); },
+                  [] {});
 }
 
 TEST(SyncInterrupt, SleepTellsTheRest) {
@@ -93,11 +93,7 @@ TEST(SyncInterrupt, ConditionWakesForNothingAndHoldsTheMutex) {
 TEST(SyncInterrupt, MutexGoesOnWaiting) {
   pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
   mutex_lock(&m);
-  interrupt_while(
-      [&] {
-        EXPECT_EQ(0, mutex_lock(&m));
-      },
-      [&] { mutex_unlock(&m); });
+  interrupt_while([&] { EXPECT_EQ(0, mutex_lock(&m)); }, [&] { mutex_unlock(&m); });
   EXPECT_EQ(EBUSY, mutex_trylock(&m));
 }
 

@@ -1,7 +1,6 @@
 // Mutexes: exclusion under load, POSIX's answers (libc's own are the reference: the program is not
 // preloaded, so pthread_mutex_* here are libc's), and mutexes that libc locked.
 #include "sync/mutex.h"
-
 #include "unit/sync_support.h"
 
 namespace wisp::test {
@@ -103,8 +102,9 @@ static std::vector<int> walk(const Api& api, int type) {
   auto note = [&](int a) { answers.push_back(a); };
   bool owner_known = type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK;
   pthread_mutex_t m = make(type);
-  timespec soon = from_now(CLOCK_MONOTONIC, 20), bad{0, 1000000000}, past{-5, 0}, future{1ll << 60, 0};
-  if (owner_known) note(api.unlock(&m));  // EPERM
+  timespec soon = from_now(CLOCK_MONOTONIC, 20), bad{0, 1000000000}, past{-5, 0},
+           future{1ll << 60, 0};
+  if (owner_known) note(api.unlock(&m));           // EPERM
   note(api.timedlock(&m, CLOCK_MONOTONIC, &bad));  // free: had at once
   note(api.trylock(&m));
   if (owner_known) note(api.lock(&m));

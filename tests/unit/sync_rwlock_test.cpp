@@ -1,7 +1,6 @@
 // Read-write locks: exclusion, preference, errors, timeouts; once and spin locks beside them.
-#include "sync/rwlock.h"
-
 #include "sync/once.h"
+#include "sync/rwlock.h"
 #include "unit/sync_support.h"
 
 namespace wisp::test {
@@ -31,8 +30,8 @@ static void exclude(int tasks, int threads, int kind) {
     for (int n = 0; n < 1000 * kScale; ++n) {
       timespec t = from_now(CLOCK_MONOTONIC, n % 3);
       if ((n + me) % 5 == 0) {
-        int e = n % 2 == 0 ? rwlock_wrlock(&l, kForever)
-                           : rwlock_clockwrlock(&l, CLOCK_MONOTONIC, &t);
+        int e =
+            n % 2 == 0 ? rwlock_wrlock(&l, kForever) : rwlock_clockwrlock(&l, CLOCK_MONOTONIC, &t);
         if (e != 0) {
           ASSERT_EQ(ETIMEDOUT, e);
           continue;
@@ -42,8 +41,8 @@ static void exclude(int tasks, int threads, int kind) {
         ++b;
         ++writes;
       } else {
-        int e = n % 7 != 0 ? rwlock_rdlock(&l, kForever)
-                           : rwlock_clockrdlock(&l, CLOCK_MONOTONIC, &t);
+        int e =
+            n % 7 != 0 ? rwlock_rdlock(&l, kForever) : rwlock_clockrdlock(&l, CLOCK_MONOTONIC, &t);
         if (e != 0) {
           ASSERT_EQ(ETIMEDOUT, e);
           continue;
@@ -151,10 +150,11 @@ TEST(SyncOnce, RunsOnceAndAllWait) {
     pthread_once_t control = PTHREAD_ONCE_INIT;
     g_runs = 0;
     run_crew(6, 2, [&](int) {
-      if (!once_done(&control)) once_slow(&control, [] {
-        for (int i = 0; i < 50; ++i) give_way();
-        ++g_runs;
-      });
+      if (!once_done(&control))
+        once_slow(&control, [] {
+          for (int i = 0; i < 50; ++i) give_way();
+          ++g_runs;
+        });
       EXPECT_EQ(1, g_runs);
     });
     EXPECT_TRUE(once_done(&control));

@@ -1,8 +1,7 @@
 // Semaphores: no unit is lost or made up, answers as libc's, and one that is freed by its waiter.
-#include "sync/semaphore.h"
-
 #include <limits.h>
 
+#include "sync/semaphore.h"
 #include "unit/sync_support.h"
 
 namespace wisp::test {
@@ -70,12 +69,9 @@ TEST(SyncSemaphore, AnswersAsLibcDoes) {
   auto error = [](int result) { return result == 0 ? 0 : errno; };
   sem_t a = make(1), b = make(1);
   on_both_kinds([&] {
-    EXPECT_EQ(error(sem_timedwait(&a, &bad)),
-              semaphore_clockwait(&b, CLOCK_REALTIME, &bad));
-    EXPECT_EQ(error(sem_timedwait(&a, &past)),
-              semaphore_clockwait(&b, CLOCK_REALTIME, &past));
-    EXPECT_EQ(error(sem_timedwait(&a, &past)),
-              semaphore_clockwait(&b, CLOCK_REALTIME, &past));
+    EXPECT_EQ(error(sem_timedwait(&a, &bad)), semaphore_clockwait(&b, CLOCK_REALTIME, &bad));
+    EXPECT_EQ(error(sem_timedwait(&a, &past)), semaphore_clockwait(&b, CLOCK_REALTIME, &past));
+    EXPECT_EQ(error(sem_timedwait(&a, &past)), semaphore_clockwait(&b, CLOCK_REALTIME, &past));
     EXPECT_EQ(error(sem_trywait(&a)), semaphore_trywait(&b));
     EXPECT_EQ(error(sem_clockwait(&a, CLOCK_PROCESS_CPUTIME_ID, &past)),
               semaphore_clockwait(&b, CLOCK_PROCESS_CPUTIME_ID, &past));

@@ -1,8 +1,7 @@
 // Task sleeps: length, order, errors.
-#include "sync/sleep.h"
-
 #include <errno.h>
 
+#include "sync/sleep.h"
 #include "unit/sync_support.h"
 
 namespace wisp::test {

@@ -23,7 +23,8 @@ inline timespec from_now(clockid_t clock, long ms) {
   return t;
 }
 
-// Runs f(0) .. f(tasks + threads - 1), the first `tasks` of them as tasks; returns when all are done.
+// Runs f(0) .. f(tasks + threads - 1), the first `tasks` of them as tasks; returns when all are
+// done.
 inline void run_crew(int tasks, int threads, const std::function<void(int)>& f) {
   real::ensure();
   start_scheduler();

@@ -2,8 +2,8 @@
 // shape, equal deadlines, and a million timers in the orders that are worst for a pairing heap.
 #include "scheduler/timer_heap.h"
 
+#include <gtest/gtest.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,14 +15,6 @@
 using wisp::TimerHeap;
 using wisp::TimerNode;
 
-#define CHECK(cond)                                                        \
-  do {                                                                     \
-    if (!(cond)) {                                                         \
-      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #cond);   \
-      exit(1);                                                             \
-    }                                                                      \
-  } while (0)
-
 namespace {
 
 // Walks the whole heap (without recursion: it may be a list) and checks links and order.
@@ -30,18 +22,18 @@ size_t check_structure(const TimerHeap& heap) {
   size_t count = 0;
   std::vector<TimerNode*> todo;
   if (heap.first() != nullptr) {
-    CHECK(heap.first()->prev == nullptr && heap.first()->sibling == nullptr);
+    EXPECT_TRUE(heap.first()->prev == nullptr && heap.first()->sibling == nullptr);
     todo.push_back(heap.first());
   }
   while (!todo.empty()) {
     TimerNode* n = todo.back();
     todo.pop_back();
     ++count;
-    CHECK(n->queued);
+    EXPECT_TRUE(n->queued);
     TimerNode* left = n;
     for (TimerNode* c = n->child; c != nullptr; left = c, c = c->sibling) {
-      CHECK(c->prev == left);
-      CHECK(c->deadline >= n->deadline);
+      EXPECT_TRUE(c->prev == left);
+      EXPECT_TRUE(c->deadline >= n->deadline);
       todo.push_back(c);
     }
   }
@@ -75,24 +67,28 @@ void random_operations(uint32_t seed, uint64_t deadline_range) {
     } else if (!in.empty() && dice < 8) {
       TimerNode* n = take(in);
       heap.remove(n);
-      CHECK(!n->queued && n->prev == nullptr && n->child == nullptr && n->sibling == nullptr);
+      ASSERT_TRUE(!n->queued && n->prev == nullptr && n->child == nullptr && n->sibling == nullptr);
       reference.erase(reference.find(n->deadline));
       out.push_back(n);
     } else {
       uint64_t now = rng() % (deadline_range + 2);
       TimerNode* n = heap.pop_if_due(now);
       bool due = !reference.empty() && *reference.begin() <= now;
-      CHECK((n != nullptr) == due);
+      ASSERT_TRUE((n != nullptr) == due);
       if (due) {
-        CHECK(!n->queued && n->deadline == *reference.begin());
+        ASSERT_TRUE(!n->queued && n->deadline == *reference.begin());
         reference.erase(reference.begin());
         in.erase(std::find(in.begin(), in.end(), n));
         out.push_back(n);
       }
     }
-    CHECK(heap.empty() == reference.empty());
-    if (!reference.empty()) CHECK(heap.first()->deadline == *reference.begin());
-    if (step % 16 == 0) CHECK(check_structure(heap) == reference.size());
+    ASSERT_TRUE(heap.empty() == reference.empty());
+    if (!reference.empty()) {
+      ASSERT_TRUE(heap.first()->deadline == *reference.begin());
+    }
+    if (step % 16 == 0) {
+      ASSERT_TRUE(check_structure(heap) == reference.size());
+    }
   }
 }
 
@@ -114,14 +110,14 @@ void remove_every_position() {
           for (int i = 0; i < pops; ++i, --left) heap.pop_if_due(~0ull);
           if (!nodes[victim].queued) continue;
           heap.remove(&nodes[victim]);
-          CHECK(check_structure(heap) == --left);
+          ASSERT_TRUE(check_structure(heap) == --left);
           uint64_t last = 0;
           while (TimerNode* t = heap.pop_if_due(~0ull)) {
-            CHECK(t != &nodes[victim] && t->deadline >= last);
+            ASSERT_TRUE(t != &nodes[victim] && t->deadline >= last);
             last = t->deadline;
             --left;
           }
-          CHECK(left == 0 && heap.empty());
+          ASSERT_TRUE(left == 0 && heap.empty());
         }
       }
     } while (std::next_permutation(order.begin(), order.end()));
@@ -135,7 +131,7 @@ void equal_deadlines_come_roughly_in_order() {
     n.deadline = 7;
     heap.insert(&n);
   }
-  for (TimerNode& n : nodes) CHECK(heap.pop_if_due(7) == &n);
+  for (TimerNode& n : nodes) ASSERT_TRUE(heap.pop_if_due(7) == &n);
 }
 
 enum class Order { Rising, Falling, Random, Same };
@@ -168,23 +164,26 @@ void a_million(Order order, const char* name) {
     auto p = Clock::now();
     TimerNode* n = heap.pop_if_due(~0ull);
     slowest = std::max(slowest, ms(p, Clock::now()));
-    CHECK(n != nullptr && n->deadline >= last);
+    ASSERT_TRUE(n != nullptr && n->deadline >= last);
     last = n->deadline;
   }
-  CHECK(heap.empty());
-  printf("1,000,000 timers, %-7s: insert %.0f ms, remove 1/3 %.0f ms, fire 2/3 %.0f ms (slowest %.2f)\n",
-         name, ms(t0, t1), ms(t1, t2), ms(t2, Clock::now()), slowest);
+  ASSERT_TRUE(heap.empty());
+  printf(
+      "1,000,000 timers, %-7s: insert %.0f ms, remove 1/3 %.0f ms, fire 2/3 %.0f ms (slowest "
+      "%.2f)\n",
+      name, ms(t0, t1), ms(t1, t2), ms(t2, Clock::now()), slowest);
 }
 
 }  // namespace
 
-int main() {
-  for (uint32_t seed = 1; seed <= 40; ++seed) random_operations(seed, seed % 2 ? 1000000 : 20);
-  remove_every_position();
-  equal_deadlines_come_roughly_in_order();
-  a_million(Order::Rising, "rising");
-  a_million(Order::Falling, "falling");
-  a_million(Order::Random, "random");
-  a_million(Order::Same, "same");
-  puts("timer_heap: ok");
+TEST(TimerHeap, RandomOperations) {
+  for (uint32_t seed = 1; seed <= 40; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(random_operations(seed, seed % 2 ? 1000000 : 20)) << "seed " << seed;
+  }
 }
+TEST(TimerHeap, RemoveEveryPosition) { remove_every_position(); }
+TEST(TimerHeap, EqualDeadlinesComeRoughlyInOrder) { equal_deadlines_come_roughly_in_order(); }
+TEST(TimerHeap, MillionRising) { a_million(Order::Rising, "rising"); }
+TEST(TimerHeap, MillionFalling) { a_million(Order::Falling, "falling"); }
+TEST(TimerHeap, MillionRandom) { a_million(Order::Random, "random"); }
+TEST(TimerHeap, MillionSame) { a_million(Order::Same, "same"); }

@@ -7,10 +7,10 @@ import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** main obeys the rules as well: here it stays a plain thread, and works together with tasks. */
-@WispCase(wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=name:main")
+@WispCase(carriers = 1, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=name:main")
 public final class MainBlack {
     public static void main(String[] args) throws Exception {
-        Probe.report("main", false);
+        Probe.reportMain(false);
         SynchronousQueue<Integer> queue = new SynchronousQueue<>();
         Thread thread = Kit.start("taking", () -> {
             int sum = 0;

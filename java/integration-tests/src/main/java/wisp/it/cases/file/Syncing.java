@@ -1,0 +1,54 @@
+package wisp.it.cases.file;
+
+import static wisp.it.Kit.check;
+import static wisp.it.Kit.say;
+
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import wisp.it.Kit;
+import wisp.it.WispCase;
+
+/** While tasks wait for the disk in force(), others go on: a ticker keeps its pace, also on one carrier. */
+@WispCase
+public final class Syncing {
+    public static void main(String[] args) throws Exception {
+        AtomicBoolean done = new AtomicBoolean();
+        AtomicInteger ticks = new AtomicInteger();
+        Thread ticker = Kit.start("ticker", () -> {
+            while (!done.get()) {
+                Thread.sleep(1);
+                ticks.incrementAndGet();
+            }
+        });
+        long start = System.nanoTime();
+        Kit.together(16, "syncer", () -> {
+            Path path = Data.file("sync", 0);
+            try (FileChannel c = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+                for (int k = 0; k < 12; k++) {
+                    c.write(ByteBuffer.wrap(Data.bytes(k * 4096L, 4096)), k * 4096L);
+                    c.force(k % 2 == 0);
+                }
+                MappedByteBuffer map = c.map(FileChannel.MapMode.READ_WRITE, 0, 12 * 4096);
+                for (int k = 0; k < 6; k++) {
+                    map.put(k * 8192, Data.at(k * 8192L));
+                    map.force();
+                }
+                ByteBuffer all = ByteBuffer.allocate(12 * 4096);
+                check("written", c.read(all, 0) == all.capacity());
+                all.flip();
+                Data.verify("written", all, 0);
+            }
+        });
+        long millis = Kit.millisSince(start);
+        done.set(true);
+        Kit.join(ticker);
+        // A loaded machine may delay it much; a carrier that is held would stop it altogether.
+        check(ticks + " ticks in " + millis + " ms", ticks.get() >= millis / 100);
+        say("ticked while syncing");
+    }
+}

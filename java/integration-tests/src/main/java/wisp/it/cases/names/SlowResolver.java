@@ -1,0 +1,113 @@
+package wisp.it.cases.names;
+
+import static wisp.it.Kit.check;
+import static wisp.it.Kit.say;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.net.BindException;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import wisp.it.Kit;
+import wisp.it.WispCase;
+
+/**
+ * A name server that never answers holds up who asks, nobody else. It needs an /etc/resolv.conf of its own,
+ * so the asking JVM runs in a mount namespace; where this is forbidden the case says so and is empty.
+ */
+@WispCase(timeoutSeconds = 90)
+public final class SlowResolver {
+    private static final int ASKING = 8;
+
+    public static void main(String[] args) throws Exception {
+        if (args.length != 0) {
+            ask();
+            return;
+        }
+        File resolv = File.createTempFile("resolv", ".conf");
+        resolv.deleteOnExit();
+        try (DatagramSocket silent = new DatagramSocket(53, InetAddress.getByName("127.0.0.77"))) {
+            // Bound, and never read: the kernel takes the questions, nobody answers.
+            Files.write(resolv.toPath(), "nameserver 127.0.0.77\noptions timeout:1 attempts:2\n".getBytes("US-ASCII"));
+            check("bound", silent.isBound());
+            run(resolv);
+        } catch (BindException e) {
+            skip("port 53 of 127.0.0.77: " + e.getMessage());
+        }
+    }
+
+    private static void skip(String why) {
+        System.err.println("SKIPPED: " + why);
+        say("no slow resolver to be had");
+    }
+
+    private static void run(File resolv) throws Exception {
+        String java = System.getProperty("java.home") + "/bin/java";
+        String mount = "mount --bind " + resolv + " /etc/resolv.conf && exec \"$@\"";
+        List<String> command = new ArrayList<>(Arrays.asList("unshare", "-m", "sh", "-c", mount, "sh", java, "-cp",
+                System.getProperty("java.class.path")));
+        String carriers = System.getProperty("com.alibaba.wisp.carrierEngines");
+        if (carriers != null) {
+            command.add("-Dcom.alibaba.wisp.carrierEngines=" + carriers);
+        }
+        command.addAll(Arrays.asList(SlowResolver.class.getName(), "ask"));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        if (Kit.underWisp()) {
+            for (String line : Files.readAllLines(new File("/proc/self/maps").toPath())) {
+                if (line.endsWith("/libwisp.so")) {
+                    builder.environment().put("LD_PRELOAD", line.substring(line.indexOf('/')));
+                    builder.environment().put("WISP", "1");
+                    builder.environment().remove("WISP_STATS");
+                }
+            }
+        }
+        Process process = builder.start();
+        StringBuilder output = new StringBuilder();
+        try (BufferedReader reader = new BufferedReader(new InputStreamReader(process.getInputStream()))) {
+            for (String line; (line = reader.readLine()) != null;) {
+                output.append(line).append('\n');
+            }
+        }
+        int code = process.waitFor();
+        if (code != 0 && !output.toString().contains("asking")) {
+            skip("no mount namespace for a resolv.conf of our own: " + output);
+            return;
+        }
+        say("%sexit code %d", output, code);
+    }
+
+    private static void ask() throws Exception {
+        say("asking");
+        AtomicBoolean done = new AtomicBoolean();
+        AtomicInteger ticks = new AtomicInteger();
+        AtomicInteger unknown = new AtomicInteger();
+        Thread ticker = Kit.start("ticker", () -> {
+            while (!done.get()) {
+                Thread.sleep(1);
+                ticks.incrementAndGet();
+            }
+        });
+        long start = System.nanoTime();
+        Kit.together(ASKING, "asking", () -> {
+            try {
+                InetAddress.getByName(Thread.currentThread().getName() + ".example");
+            } catch (UnknownHostException expected) {
+                unknown.incrementAndGet();
+            }
+        });
+        long millis = Kit.millisSince(start);
+        done.set(true);
+        Kit.join(ticker);
+        check("asked one after the other: " + millis + " ms", millis < 12_000);
+        check(ticks + " ticks in " + millis + " ms", ticks.get() >= millis / 50);
+        say("unknown %d; a second or more: %s", unknown.get(), millis >= 900);
+    }
+}

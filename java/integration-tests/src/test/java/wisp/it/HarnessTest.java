@@ -1,0 +1,55 @@
+package wisp.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** The harness itself: what it cannot see would pass unseen. */
+class HarnessTest {
+    private static Child child(int seconds, String... command) {
+        return new Child("harness self test", List.of(command), Map.of("PROBE", "a b"), Path.of("/nowhere"), seconds);
+    }
+
+    @Test
+    void outputErrorAndExitCodeOfAChildAreKept() throws Exception {
+        Child.Result result = child(20, "sh", "-c", "echo \"out $PROBE\"; echo err >&2; exit 3").run();
+        assertEquals("out a b\n", result.out());
+        assertEquals("err\n", result.err());
+        assertEquals(3, result.exitCode());
+    }
+
+    @Test
+    void aHangingChildIsReportedAndKilled() throws Exception {
+        Child.Result result = child(1, "sleep", "600").run();
+        assertNotNull(result.hangReport());
+        assertEquals(137, result.exitCode());
+        String report = Files.readString(result.hangReport());
+        assertTrue(report.contains("state=S") && report.contains("PROBE='a b' sleep 600"), report);
+    }
+
+    @Test
+    void aGrandchildThatKeepsTheOutputOpenIsNoHang() throws Exception {
+        Child.Result result = child(20, "sh", "-c", "sleep 15 & echo started").run();
+        assertEquals(0, result.exitCode());
+    }
+
+    @Test
+    void differencesAreShownWithTheirSurroundings() {
+        assertEquals("", Comparison.difference(List.of("a"), List.of("a")));
+        assertEquals("  a\n- b\n+ x\n+ y\n  c\n", Comparison.difference(List.of("a", "b", "c"), List.of("a", "x", "y", "c")));
+        assertEquals("  a\n+ b\n", Comparison.difference(List.of("a"), List.of("a", "b")));
+    }
+
+    @Test
+    void addressesAndChatterDoNotCount() {
+        assertEquals(List.of("lock Foo@#", "end"),
+                Comparison.normalised("wisp: tasks=1\nlock Foo@1b2c3d  \nPicked up X: y\nend\n", ""));
+        assertEquals(List.of("b", "done"), Comparison.normalised("\"b\" #3\nother\ndone\n", "^\"(\\w)\"|^done"));
+    }
+}

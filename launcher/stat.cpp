@@ -1,0 +1,54 @@
+// `wisp stat`: one snapshot, or one every few seconds.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "observe_commands.h"
+#include "run_java.h"
+#include "stat_formats.h"
+
+namespace wisp {
+namespace {
+
+void sleep_for(double seconds) {
+  double whole = std::floor(seconds);
+  timespec t{static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
+  nanosleep(&t, nullptr);
+}
+
+int refuse(const PageError& error) {
+  fmt::print(stderr, "wisp: {}\n", error.text);
+  return error.exit_code;
+}
+
+}  // namespace
+
+int run_stat(const StatRequest& request) {
+  PageError error;
+  auto page = StatisticsPage::open(request.pid, &error);
+  if (page == nullptr) return refuse(error);
+  std::optional<Statistics> earlier;
+  for (long report = 0;; report++) {
+    std::optional<Statistics> now = page->read(&error);
+    // That a JVM which is watched ends is no failure.
+    if (!now) return report > 0 && !page->process().exists() ? 0 : refuse(error);
+    std::string text;
+    if (request.openmetrics) {
+      text = stat_openmetrics(*now);
+    } else if (request.json) {
+      text = stat_json(*now, request.tasks);
+    } else {
+      text = stat_text(*now, earlier ? &*earlier : nullptr, request.tasks);
+    }
+    if (fwrite(text.data(), 1, text.size(), stdout) < text.size() || fflush(stdout) != 0) {
+      return kExitFailure;  // the reader of our output has gone
+    }
+    if (request.interval == 0 || (request.count > 0 && report + 1 >= request.count)) return 0;
+    earlier = std::move(now);
+    sleep_for(request.interval);
+  }
+}
+
+}  // namespace wisp

@@ -1,0 +1,182 @@
+// `wisp top`: the terminal, its keys, and a snapshot now and then.
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "observe_commands.h"
+#include "run_java.h"
+#include "top_screen.h"
+
+namespace wisp {
+namespace {
+
+volatile sig_atomic_t g_resized = 0, g_ended = 0;
+
+// The alternate screen and raw keys, given back whatever happens.
+class Terminal {
+ public:
+  Terminal() {
+    tcgetattr(STDIN_FILENO, &before_);
+    termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    raw.c_cc[VMIN] = 0;
+    raw.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    write_all("\033[?1049h\033[?25l");
+    struct sigaction action = {};
+    action.sa_handler = [](int) { g_resized = 1; };
+    sigaction(SIGWINCH, &action, nullptr);
+    action.sa_handler = [](int) { g_ended = 1; };
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGHUP, &action, nullptr);
+  }
+  ~Terminal() {
+    write_all("\033[?25h\033[?1049l");
+    tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  static void size(size_t* width, size_t* height) {
+    winsize w = {};
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
+    *width = w.ws_col > 20 && w.ws_col < 1000 ? w.ws_col : 80;
+    *height = w.ws_row > 4 && w.ws_row < 1000 ? w.ws_row : 24;
+  }
+  static void write_all(const std::string& text) {
+    for (size_t done = 0; done < text.size();) {
+      ssize_t n = write(STDOUT_FILENO, text.data() + done, text.size() - done);
+      if (n <= 0) return;
+      done += static_cast<size_t>(n);
+    }
+  }
+
+ private:
+  termios before_ = {};
+};
+
+void draw(const std::vector<TopLine>& lines, size_t height) {
+  std::string screen = "\033[H";
+  for (size_t i = 0; i < height; i++) {
+    if (i < lines.size()) {
+      using Style = TopLine::Style;
+      const char* style = lines[i].style == Style::kBold      ? "\033[1m"
+                          : lines[i].style == Style::kReverse ? "\033[7m"
+                                                              : "";
+      screen += style + lines[i].text + "\033[0m";
+    }
+    screen += i + 1 < height ? "\033[K\r\n" : "\033[K";
+  }
+  Terminal::write_all(screen);
+}
+
+void type_into_filter(TopView* view, char c) {
+  if (c == '\n' || c == '\r') {
+    view->typing = false;
+  } else if (c == 27) {
+    view->typing = false;
+    view->filter.clear();
+  } else if (c == 127 || c == 8) {
+    if (!view->filter.empty()) view->filter.pop_back();
+  } else if (c >= 0x20 && view->filter.size() < 60) {
+    view->filter += c;
+  }
+}
+
+// False: quit. An arrow comes as ESC [ A.
+bool key(TopView* view, const char* keys, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    char c = keys[i];
+    if (c == 27 && i + 2 < count && keys[i + 1] == '[') {
+      c = keys[i + 2] == 'A' ? 'k' : keys[i + 2] == 'B' ? 'j' : '\0';
+      i += 2;
+      if (view->typing) continue;
+    }
+    if (view->typing) {
+      type_into_filter(view, c);
+      continue;
+    }
+    switch (c) {
+      case 'q': return false;
+      case 'c': view->order = TopOrder::kCpu; break;
+      case 'w': view->order = TopOrder::kWait; break;
+      case 'r': view->order = TopOrder::kRuns; break;
+      case 's': view->order = TopOrder::kSteals; break;
+      case 'n': view->order = TopOrder::kName; break;
+      case 'v': view->reversed = !view->reversed; break;
+      case 'p': view->paused = !view->paused; break;
+      case 'h': case '?': view->help = !view->help; break;
+      case '/': view->typing = true; view->filter.clear(); view->scroll = 0; break;
+      case 27: view->filter.clear(); break;
+      case 'j': view->scroll++; break;
+      case 'k': view->scroll -= view->scroll > 0 ? 1 : 0; break;
+      case '+': view->interval = std::min(view->interval * 2, 60.0); break;
+      case '-': view->interval = std::max(view->interval / 2, 0.1); break;
+      default: break;
+    }
+  }
+  return true;
+}
+
+double monotonic_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
+
+// Redraws at once after a key, and when the interval is over. The error of the end, or none.
+std::optional<PageError> watch(StatisticsPage* page, TopView* view) {
+  Terminal terminal;
+  PageError error;
+  std::optional<Statistics> now = page->read(&error), earlier;
+  if (!now) return error;
+  double next = monotonic_seconds() + 0.3;  // the first rates soon
+  while (g_ended == 0) {
+    size_t width, height;
+    Terminal::size(&width, &height);
+    draw(top_lines(*now, earlier ? &*earlier : nullptr, view, width, height), height);
+    g_resized = 0;
+    double left = next - monotonic_seconds();
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    int ready = poll(&input, 1, left > 0 ? static_cast<int>(left * 1000) + 1 : 0);
+    if (ready > 0) {
+      char keys[64];
+      ssize_t n = read(STDIN_FILENO, keys, sizeof keys);
+      if (n <= 0 || !key(view, keys, static_cast<size_t>(n))) return std::nullopt;
+    } else if (ready == 0) {
+      next = monotonic_seconds() + view->interval;
+      if (view->paused) continue;
+      std::optional<Statistics> fresh = page->read(&error);
+      if (!fresh) return error;
+      earlier = std::move(now);
+      now = std::move(fresh);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_top(int pid, double interval) {
+  PageError error;
+  auto page = StatisticsPage::open(pid, &error);
+  if (page == nullptr) {
+    fmt::print(stderr, "wisp: {}\n", error.text);
+    return error.exit_code;
+  }
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
+    fmt::print(stderr, "wisp: top needs a terminal; for programs: wisp stat {} --json\n", pid);
+    return kExitUsage;
+  }
+  TopView view;
+  view.interval = interval;
+  if (std::optional<PageError> end = watch(page.get(), &view)) {
+    fmt::print(stderr, "wisp: {}\n", end->text);
+    return page->process().exists() ? end->exit_code : 0;
+  }
+  return 0;
+}
+
+}  // namespace wisp

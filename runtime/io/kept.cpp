@@ -1,0 +1,74 @@
+// See kept.h. A short list under one lock: closes of descriptors on which calls wait are rare.
+#include "io/kept.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "platform/kernel.h"
+#include "scheduler/scheduler.h"
+
+namespace wisp::io {
+
+namespace {
+
+struct Kept {
+  Kept* next;
+  Descriptor* d;
+  uint32_t life;
+  int fd;
+  uint32_t callers;  // that have claimed it or still will
+};
+
+SpinLock g_lock;  // before a parking-lot bucket in the lock order; nothing is locked under it
+Kept* g_list = nullptr;
+
+}  // namespace
+
+SpinLock& kept_lock() { return g_lock; }
+
+int high_duplicate(int fd) {
+  // Programs expect the lowest free number for their own descriptors.
+  rlimit limit{0, 0};
+  kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
+  long from = limit.rlim_cur > 1024 ? 1000 : limit.rlim_cur > 64 ? static_cast<long>(limit.rlim_cur) / 2 : 0;
+  return static_cast<int>(kernel::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));
+}
+
+void kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers) {
+  if (fd < 0) return;
+  auto* k = callers != 0 ? static_cast<Kept*>(malloc(sizeof(Kept))) : nullptr;
+  if (k == nullptr) {  // they all left meanwhile
+    kernel::call(SYS_close, fd);
+    return;
+  }
+  *k = Kept{g_list, d, life, fd, callers};
+  g_list = k;
+}
+
+int kept_claim(Descriptor* d, uint32_t life) {
+  SpinGuard guard(g_lock);
+  for (Kept* k = g_list; k != nullptr; k = k->next)
+    if (k->d == d && k->life == life) return k->fd;
+  return -1;
+}
+
+void kept_release(int fd) {
+  Kept* gone = nullptr;
+  {
+    SpinGuard guard(g_lock);
+    for (Kept** p = &g_list; *p != nullptr; p = &(*p)->next) {
+      if ((*p)->fd != fd) continue;
+      if (--(*p)->callers != 0) return;
+      gone = *p;
+      *p = gone->next;
+      break;
+    }
+  }
+  if (gone == nullptr) return;
+  free(gone);
+  descriptor_closing(fd);
+  kernel::call(SYS_close, fd);
+}
+
+}  // namespace wisp::io

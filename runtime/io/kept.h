@@ -1,0 +1,27 @@
+// Linux lets a call that waits on a descriptor go on when another thread closes the number or puts
+// another file under it (dup2): the call holds the file, not the number. Programs build on it: a
+// reader of a child's pipe gets the end of the stream although the pipe was closed meanwhile; the
+// JDK lets such a call wait until its signal comes.
+//
+// Here the waiting call holds only the number. So whoever ends a life in which calls wait (counted
+// in the record's state) first duplicates the file; each of those calls claims the duplicate, goes
+// on with it, and the last one closes it.
+#pragma once
+#include "io/descriptor.h"
+#include "platform/spin_lock.h"
+
+namespace wisp::io {
+
+// A duplicate of fd out of the way of the program's numbers, or -errno.
+int high_duplicate(int fd);
+
+// Held over the end of a life and its kept_publish, so that a claimant never comes too early.
+SpinLock& kept_lock();
+// `fd` serves `callers` claims of (d, life). Under kept_lock; none or no fd: fd is closed.
+void kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers);
+// The duplicate for a call that was counted in that life, or -1. Needs a RuntimeEntry.
+int kept_claim(Descriptor* d, uint32_t life);
+// The call that claimed fd is over. Needs a RuntimeEntry.
+void kept_release(int fd);
+
+}  // namespace wisp::io

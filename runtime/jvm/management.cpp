@@ -1,0 +1,265 @@
+// Registers the MXBean when, and only when, the platform MBean server comes into being. The way there
+// costs nothing to programs without JMX, and needs neither an option nor an agent:
+//
+//   JVM_GetManagement   what libmanagement asks HotSpot for in its JNI_OnLoad; as with JVM_StartThread
+//                       our definition is found first. Only programs that use java.lang.management
+//                       come here. The library that has getDiagnosticCommands gets our version bound.
+//   getDiagnosticCommands   is called on JDK 8 to 25 by the registration of the DiagnosticCommand bean,
+//                       which is part of making the platform MBean server: by then the server is in
+//                       ManagementFactory.platformMBeanServer, and we add our bean to it.
+//   The classes are in this library (java/agent, compiled for Java 8) and are defined in the boot loader,
+//                       so clients that name Dragonwell's interface find it.
+//
+// A run-time image without jdk.management has no such bean and so does not get ours. Whatever fails
+// here leaves the program as it was.
+#include <dlfcn.h>
+#include <jni.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/entry.h"
+#include "observe/collect.h"
+#include "platform/log.h"
+
+// Blocks of a 32-bit length and a class file, each after what it refers to; a length of 0 ends it.
+extern "C" __attribute__((visibility("hidden"))) const unsigned char wisp_management_classes[];
+
+namespace wisp {
+namespace {
+
+using stats::CarrierRecord;
+using stats::TaskRecord;
+using GetCommands = jobjectArray (*)(JNIEnv*, jobject);
+
+std::atomic<GetCommands> g_get_commands{nullptr};
+std::atomic<bool> g_registered{false};
+
+// ---- what the bean asks for ------------------------------------------------------------------
+
+jlong number(uint64_t value) { return static_cast<jlong>(value); }
+
+constexpr int kCarrierColumns = 20;
+void fill(jlong* row, const CarrierRecord& c) {
+  const uint64_t values[kCarrierColumns] = {
+      c.running != stats::kNone, c.switches, c.idle_ns, c.run_ns, c.completed, c.started, c.parks,
+      c.unparks, c.steals, c.failed_steals, c.preemptions, c.timeouts, c.polls, c.queue_length,
+      c.tasks, c.blocked_ns, c.queued_ns, c.queued_count_total, c.io_wait_ns, c.io_waits};
+  for (int i = 0; i < kCarrierColumns; ++i) row[i] = number(values[i]);
+}
+
+constexpr int kTaskColumns = 17;
+void fill(jlong* row, const TaskRecord& t, uint64_t now_ns) {
+  uint64_t name[2];
+  memcpy(name, t.name, sizeof name);
+  const uint64_t values[kTaskColumns] = {
+      t.id, t.tid, name[0], name[1], static_cast<uint64_t>(t.state),
+      static_cast<uint64_t>(t.wait_for), t.carrier == stats::kNone ? ~0ull : t.carrier,
+      t.handed_off, static_cast<uint64_t>(int64_t{t.wait_fd}), t.wait_address,
+      now_ns > t.since_ns ? now_ns - t.since_ns : 0, t.cpu_ns, t.times_run, t.times_stolen,
+      t.times_steal_failed, t.times_preempted, t.times_handed_off};
+  for (int i = 0; i < kTaskColumns; ++i) row[i] = number(values[i]);
+}
+
+// A snapshot on the heap; null without memory.
+class Collected {
+ public:
+  Collected() {
+    size_t room = stats::snapshot_room();
+    data_ = static_cast<char*>(malloc(room));
+    if (data_ != nullptr && stats::collect(data_, room) == 0) clear();
+  }
+  ~Collected() { clear(); }
+  Collected(const Collected&) = delete;
+  Collected& operator=(const Collected&) = delete;
+  bool ok() const { return data_ != nullptr; }
+  const stats::Snapshot& head() const { return *reinterpret_cast<stats::Snapshot*>(data_); }
+  template <typename R>
+  const R* records(const stats::Section& section) const {
+    return reinterpret_cast<const R*>(data_ + section.offset);
+  }
+
+ private:
+  void clear() {
+    free(data_);
+    data_ = nullptr;
+  }
+  char* data_;
+};
+
+template <typename F>
+jlongArray table(JNIEnv* env, uint32_t rows, int columns, F&& fill_row) {
+  jlongArray result = env->NewLongArray(static_cast<jsize>(rows) * columns);
+  jlong row[kCarrierColumns];
+  for (uint32_t i = 0; result != nullptr && i < rows; ++i) {
+    fill_row(row, i);
+    env->SetLongArrayRegion(result, static_cast<jsize>(i) * columns, columns, row);
+  }
+  return result;
+}
+
+jlongArray JNICALL carriers(JNIEnv* env, jclass) {
+  Collected now;
+  if (!now.ok()) return table(env, 0, 1, [](jlong*, uint32_t) {});
+  const auto* records = now.records<CarrierRecord>(now.head().carriers);
+  uint64_t completed = 0;
+  for (uint32_t i = 0; i < now.head().carriers.count; ++i) completed += records[i].completed;
+  return table(env, now.head().carriers.count, kCarrierColumns, [&](jlong* row, uint32_t i) {
+    fill(row, records[i]);
+    // Those that ended without a carrier, so that the sum is right.
+    if (i == 0) row[4] += number(now.head().tasks_completed - completed);
+  });
+}
+
+jlongArray JNICALL tasks(JNIEnv* env, jclass) {
+  Collected now;
+  if (!now.ok()) return table(env, 0, 1, [](jlong*, uint32_t) {});
+  const auto* records = now.records<TaskRecord>(now.head().tasks);
+  uint32_t n = now.head().tasks.count;  // newest first
+  return table(env, n, kTaskColumns, [&](jlong* row, uint32_t i) {
+    fill(row, records[n - 1 - i], now.head().monotonic_ns);
+  });
+}
+
+// ---- registration ----------------------------------------------------------------------------
+
+// The bean's class, which comes last.
+jclass define_classes(JNIEnv* env) {
+  jclass last = nullptr;
+  const unsigned char* at = wisp_management_classes;
+  for (;;) {
+    uint32_t length;
+    memcpy(&length, at, sizeof length);
+    if (length == 0) return last;
+    last = env->DefineClass(nullptr, nullptr, reinterpret_cast<const jbyte*>(at + sizeof length),
+                            static_cast<jsize>(length));
+    if (last == nullptr) return nullptr;
+    at += sizeof length + length;
+  }
+}
+
+jobject platform_server(JNIEnv* env) {
+  jclass factory = env->FindClass("java/lang/management/ManagementFactory");
+  if (factory == nullptr) return nullptr;
+  jfieldID field =
+      env->GetStaticFieldID(factory, "platformMBeanServer", "Ljavax/management/MBeanServer;");
+  return field != nullptr ? env->GetStaticObjectField(factory, field) : nullptr;
+}
+
+bool register_bean(JNIEnv* env, jobject server) {
+  static char kCarriers[] = "carriers", kTasks[] = "tasks", kSignature[] = "()[J";
+  static const JNINativeMethod kNatives[] = {
+      {kCarriers, kSignature, reinterpret_cast<void*>(&carriers)},
+      {kTasks, kSignature, reinterpret_cast<void*>(&tasks)}};
+  jclass bean = define_classes(env);
+  if (bean == nullptr || env->RegisterNatives(bean, kNatives, 2) != 0) return false;
+  jmethodID method = env->GetStaticMethodID(bean, "register", "(Ljavax/management/MBeanServer;)V");
+  if (method == nullptr) return false;
+  env->CallStaticVoidMethod(bean, method, server);
+  return !env->ExceptionCheck();
+}
+
+jobjectArray JNICALL diagnostic_commands(JNIEnv* env, jobject self) {
+  GetCommands original = g_get_commands.load(std::memory_order_acquire);
+  if (!g_registered.load(std::memory_order_relaxed) && scheduler_running() &&
+      env->PushLocalFrame(32) == 0) {
+    jobject server = platform_server(env);
+    // A private MBean server may come first; once is enough, whatever comes of it.
+    if (server != nullptr && !g_registered.exchange(true, std::memory_order_relaxed) &&
+        !register_bean(env, server)) {
+      verbose("no WispCounter bean");
+      if (g_verbose && env->ExceptionCheck()) env->ExceptionDescribe();
+    }
+    env->ExceptionClear();
+    env->PopLocalFrame(nullptr);
+  }
+  return original(env, self);
+}
+
+// ---- the two hooks ---------------------------------------------------------------------------
+
+struct Library {
+  uintptr_t address;
+  void* handle;
+};
+
+int open_library_of(dl_phdr_info* info, size_t, void* data) {
+  auto* library = static_cast<Library*>(data);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& p = info->dlpi_phdr[i];
+    if (p.p_type != PT_LOAD || library->address - (info->dlpi_addr + p.p_vaddr) >= p.p_memsz)
+      continue;
+    library->handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
+    return 1;
+  }
+  return 0;
+}
+
+int open_jvm(dl_phdr_info* info, size_t, void* handle) {
+  const char* slash = info->dlpi_name != nullptr ? strrchr(info->dlpi_name, '/') : nullptr;
+  if (slash == nullptr || strcmp(slash, "/libjvm.so") != 0) return 0;
+  *static_cast<void**>(handle) = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
+  return 1;
+}
+
+void* jvm_symbol(const char* name) {
+  static void* handle = nullptr;  // a race finds the same one twice
+  if (handle == nullptr) dl_iterate_phdr(open_jvm, &handle);
+  return handle != nullptr ? dlsym(handle, name) : nullptr;
+}
+
+JNIEnv* current_env() {
+  using Created = jint (*)(JavaVM**, jsize, jsize*);
+  auto created = reinterpret_cast<Created>(jvm_symbol("JNI_GetCreatedJavaVMs"));
+  JavaVM* vm = nullptr;
+  jsize count = 0;
+  void* env = nullptr;
+  if (created == nullptr || created(&vm, 1, &count) != JNI_OK || count == 0) return nullptr;
+  return vm->GetEnv(&env, JNI_VERSION_1_6) == JNI_OK ? static_cast<JNIEnv*>(env) : nullptr;
+}
+
+// From inside a management library's JNI_OnLoad.
+void management_loaded(const void* caller) {
+  // JDK 8 and, in another module, 9 and later. The first library to ask on the latter has neither.
+  static const struct {
+    const char* type;
+    const char* symbol;
+  } kHomes[] = {
+      {"com/sun/management/internal/DiagnosticCommandImpl",
+       "Java_com_sun_management_internal_DiagnosticCommandImpl_getDiagnosticCommands"},
+      {"sun/management/DiagnosticCommandImpl",
+       "Java_sun_management_DiagnosticCommandImpl_getDiagnosticCommands"}};
+  if (g_get_commands.load(std::memory_order_relaxed) != nullptr) return;
+  Library library{reinterpret_cast<uintptr_t>(caller), nullptr};
+  dl_iterate_phdr(open_library_of, &library);
+  if (library.handle == nullptr) return;
+  for (const auto& home : kHomes) {
+    void* original = dlsym(library.handle, home.symbol);
+    if (original == nullptr) continue;
+    JNIEnv* env = current_env();
+    if (env == nullptr || env->PushLocalFrame(8) != 0) return;
+    // release: pairs with diagnostic_commands.
+    g_get_commands.store(reinterpret_cast<GetCommands>(original), std::memory_order_release);
+    static char kName[] = "getDiagnosticCommands", kSignature[] = "()[Ljava/lang/String;";
+    static const JNINativeMethod kNative = {kName, kSignature,
+                                            reinterpret_cast<void*>(&diagnostic_commands)};
+    jclass type = env->FindClass(home.type);
+    if (type != nullptr) env->RegisterNatives(type, &kNative, 1);
+    env->ExceptionClear();
+    env->PopLocalFrame(nullptr);
+    return;
+  }
+}
+
+}  // namespace
+}  // namespace wisp
+
+WISP_EXPORT void* JVM_GetManagement(jint version) {
+  using namespace wisp;
+  using Get = void* (*)(jint);
+  auto get = reinterpret_cast<Get>(jvm_symbol("JVM_GetManagement"));
+  if (get == nullptr) return nullptr;
+  void* table = get(version);
+  if (table != nullptr && interposing()) management_loaded(__builtin_return_address(0));
+  return table;
+}

@@ -1,0 +1,238 @@
+// See collect.h.
+#include "observe/collect.h"
+
+#include <string.h>
+
+#include "observe/wait_names.h"
+#include "scheduler/internal.h"
+#include "scheduler/task_pool.h"
+
+// Plain fields are read while their owner writes them: torn values are impossible for aligned words,
+// stale ones are what an observer expects. ThreadSanitizer cannot know.
+#define WISP_PEEKS __attribute__((no_sanitize("thread")))
+
+namespace wisp::stats {
+namespace {
+
+template <typename T>
+WISP_PEEKS T peek(const T& field) {
+  return *const_cast<const volatile T*>(&field);
+}
+inline uint64_t read(const std::atomic<uint64_t>& counter) {
+  return counter.load(std::memory_order_relaxed);
+}
+
+uint32_t id_of(const WispTask* task) {
+  return task == nullptr ? kNone : peek(task->tid) - kFirstTaskTid + 1;
+}
+
+struct Times {
+  uint64_t ticks, monotonic_ns, started_ns;
+};
+
+void fill(CarrierRecord* r, const Carrier& c, const Times& now) {
+  memset(r, 0, sizeof *r);
+  r->index = c.index;
+  WispTask* running = c.current.load(std::memory_order_acquire);
+  r->running = id_of(running);
+  Worker* worker = peek(c.worker);
+  r->worker_tid = worker != nullptr ? peek(worker->tid) : 0;
+  r->switches = read(c.switches);
+  r->parks = read(c.parks);
+  r->unparks = read(c.unparks);
+  r->yields = read(c.yields);
+  r->steals = read(c.steals);
+  r->failed_steals = read(c.failed_steals);
+  r->timeouts = read(c.timeouts);
+  r->handoffs = read(c.handoffs);
+  r->preemptions = read(c.preemptions);
+  r->idles = read(c.idles);
+  r->wakeups = read(c.wakeups);
+  r->polls = read(c.polls);
+  r->started = read(c.started);
+  r->completed = read(c.completed);
+  uint64_t run = read(c.run_ticks);
+  if (running != nullptr) {  // what its present task has used of its slice so far
+    uint64_t since = now.ticks - peek(running->dispatched_at);
+    if (since < (1ull << 62)) run += since;
+  }
+  r->run_ns = ticks_to_ns(run);
+  uint64_t age = now.monotonic_ns - now.started_ns;
+  r->idle_ns = age > r->run_ns ? age - r->run_ns : 0;
+  // Whatever was woken from this carrier waited in a queue: the sample's mean, times their number.
+  uint64_t samples = read(c.queued_samples);
+  r->queued_count_total = r->unparks;
+  double mean = samples != 0 ? static_cast<double>(ticks_to_ns(read(c.queued_ticks))) /
+                                   static_cast<double>(samples)
+                             : 0;
+  r->queued_ns = static_cast<uint64_t>(mean * static_cast<double>(r->unparks));
+  uint64_t off = ticks_to_ns(read(c.off_ticks));
+  r->blocked_ns = off > r->queued_ns ? off - r->queued_ns : 0;
+  r->next_deadline_ns = read(c.next_deadline);
+}
+
+void fill(WorkerRecord* r, const Worker& w) {
+  r->tid = peek(w.tid);
+  Carrier* c = peek(w.carrier);
+  r->carrier = c != nullptr ? c->index : kNone;
+  r->task = id_of(peek(w.current));
+  r->polling = w.polling.load(std::memory_order_relaxed) ? 1 : 0;
+}
+
+uint64_t monotonic_at(uint64_t then_ticks, const Times& now) {
+  uint64_t ago = now.ticks - then_ticks;
+  if (ago > (1ull << 62)) return now.monotonic_ns;
+  ago = ticks_to_ns(ago);
+  return ago < now.monotonic_ns ? now.monotonic_ns - ago : 0;
+}
+
+void fill(TaskRecord* r, const WispTask& t, const Times& now) {
+  memset(r, 0, sizeof *r);
+  r->address = reinterpret_cast<uint64_t>(&t);
+  r->tid = peek(t.tid);
+  r->id = r->tid - kFirstTaskTid + 1;
+  TaskState state = t.state.load(std::memory_order_relaxed);
+  r->state = static_cast<State>(state);
+  r->handed_off = t.handoff.load() == HandOff::Taken;
+  Carrier* c = peek(t.carrier);
+  r->carrier = c != nullptr ? c->index : kNone;
+  Worker* w = t.worker.load(std::memory_order_relaxed);
+  r->worker_tid = w != nullptr ? peek(w->tid) : 0;
+  r->wait_fd = -1;
+  for (uint32_t i = 0; i + 1 < kNameSize; ++i) r->name[i] = peek(t.name[i]);
+  r->stack_low = reinterpret_cast<uint64_t>(peek(t.stack.base));
+  r->stack_high = r->stack_low + peek(t.stack.size);
+  r->deadline_ns = kNever;
+  if (state == TaskState::Parked) {
+    if (peek(t.timer.queued)) r->deadline_ns = peek(t.timer.deadline);
+    const void* key = t.waiter.key.load(std::memory_order_relaxed);
+    r->wait_address = reinterpret_cast<uint64_t>(key);
+    r->wait_for = WaitFor::Lock;
+    // A sleeper parks on a local variable of its own.
+    if (r->wait_address >= r->stack_low && r->wait_address < r->stack_high)
+      r->wait_for = WaitFor::Time;
+    else
+      name_wait(key, r);
+  } else if (state == TaskState::Running && r->handed_off) {
+    r->wait_for = WaitFor::Native;
+  }
+  if (w == nullptr && t.on_cpu.load(std::memory_order_relaxed) == 0)
+    r->stack_pointer = reinterpret_cast<uint64_t>(peek(t.context.sp));
+  r->since_ns = monotonic_at(peek(t.dispatched_at), now);
+  r->cpu_ns = task_cpu_ns(&t);
+  r->times_run = read(t.times_run);
+  r->times_stolen = read(t.times_stolen);
+  r->times_steal_failed = read(t.times_steal_failed);
+  r->times_handed_off = read(t.times_handed_off);
+  r->times_preempted = read(t.times_preempted);
+  r->thread_pointer = peek(t.block.tp);
+}
+
+template <typename R>
+Section section(size_t offset, uint32_t count) {
+  return Section{static_cast<uint32_t>(offset), count, sizeof(R), 0};
+}
+
+constexpr uint32_t kQueuedPerCarrier = 257;  // the ring and the next slot
+
+uint64_t g_first_ns = 0;
+
+}  // namespace
+
+size_t snapshot_room() {
+  const Scheduler& s = g_scheduler;
+  if (g_first_ns == 0) g_first_ns = monotonic_ns();  // called first when the publisher starts
+  size_t tasks = 0, workers = 0;
+  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
+    if (t->state.load(std::memory_order_relaxed) != TaskState::Dead) ++tasks;
+  for (Worker* w = s.all_workers.load(std::memory_order_acquire); w != nullptr; w = w->all_next)
+    ++workers;
+  return sizeof(Snapshot) + s.carrier_count * (sizeof(CarrierRecord) + kQueuedPerCarrier * 4) +
+         (workers + 8) * sizeof(WorkerRecord) + (tasks + 64) * sizeof(TaskRecord);
+}
+
+size_t collect(void* to, size_t room) {
+  const Scheduler& s = g_scheduler;
+  char* base = static_cast<char*>(to);
+  size_t carriers_at = sizeof(Snapshot);
+  size_t queued_at = carriers_at + s.carrier_count * sizeof(CarrierRecord);
+  size_t workers_at = queued_at + s.carrier_count * kQueuedPerCarrier * 4;
+  workers_at = (workers_at + 7) & ~size_t{7};
+  if (room < workers_at) return 0;
+  Times now{ticks(), monotonic_ns(), g_first_ns};
+  Snapshot snapshot;
+  memset(&snapshot, 0, sizeof snapshot);
+  snapshot.realtime_ns = realtime_ns();
+  snapshot.monotonic_ns = now.monotonic_ns;
+
+  // Carriers and what their queues hold.
+  auto* carriers = reinterpret_cast<CarrierRecord*>(base + carriers_at);
+  auto* queued = reinterpret_cast<uint32_t*>(base + queued_at);
+  uint32_t queued_total = 0;
+  for (uint32_t i = 0; i < s.carrier_count; ++i) {
+    const Carrier& c = s.carriers[i];
+    CarrierRecord* r = &carriers[i];
+    fill(r, c, now);
+    r->queued_first = queued_total;
+    if (WispTask* next = c.next.load(std::memory_order_relaxed))
+      queued[queued_total++] = id_of(next);
+    WispTask* ring[256];
+    uint32_t n = c.queue.look(ring, 256);
+    for (uint32_t k = 0; k < n; ++k)
+      if (ring[k] != nullptr) queued[queued_total++] = id_of(ring[k]);
+    r->queued_count = r->queue_length = queued_total - r->queued_first;
+  }
+
+  size_t at = workers_at;
+  uint32_t workers = 0;
+  for (Worker* w = s.all_workers.load(std::memory_order_acquire); w != nullptr; w = w->all_next) {
+    if (at + sizeof(WorkerRecord) > room) break;
+    fill(reinterpret_cast<WorkerRecord*>(base + at), *w);
+    at += sizeof(WorkerRecord);
+    ++workers;
+  }
+
+  size_t tasks_at = at;
+  uint32_t tasks = 0;
+  WaitNames names;  // only now: what the tasks below wait for may be named
+  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next) {
+    if (t->state.load(std::memory_order_relaxed) == TaskState::Dead) continue;
+    if (at + sizeof(TaskRecord) > room) {
+      ++snapshot.tasks_left_out;
+      continue;
+    }
+    auto* r = reinterpret_cast<TaskRecord*>(base + at);
+    fill(r, *t, now);
+    if (r->carrier < s.carrier_count) ++carriers[r->carrier].tasks;
+    at += sizeof(TaskRecord);
+    ++tasks;
+  }
+
+  snapshot.carriers = section<CarrierRecord>(carriers_at, s.carrier_count);
+  snapshot.queued = section<uint32_t>(queued_at, queued_total);
+  snapshot.workers = section<WorkerRecord>(workers_at, workers);
+  snapshot.tasks = section<TaskRecord>(tasks_at, tasks);
+  snapshot.tasks_created = read(s.tasks_created);
+  snapshot.tasks_completed = read(s.completed_elsewhere);
+  snapshot.handoffs = read(s.handoffs);
+  for (uint32_t i = 0; i < s.carrier_count; ++i) {
+    snapshot.tasks_completed += carriers[i].completed;
+    snapshot.handoffs += carriers[i].handoffs;
+  }
+  snapshot.preemptions = read(s.preemptions);
+  snapshot.tasks_alive = tasks + snapshot.tasks_left_out;
+  snapshot.sysmon_tick_us = s.config.sysmon_tick_us;
+  snapshot.sysmon_wakes_at_ns = sysmon_wakes_at();
+  snapshot.global_queue = s.global.size();
+  snapshot.idle_carriers = s.idle.idle();
+  snapshot.spare_workers = s.idle.spares();
+  snapshot.searching_workers = s.idle.searching();
+  snapshot.pump_watched = s.idle.polling();
+  snapshot.pump_present = g_poller.load(std::memory_order_relaxed) != nullptr;
+  snapshot.pooled_tasks = pooled_tasks();
+  snapshot.size = at;
+  memcpy(base, &snapshot, sizeof snapshot);
+  return at;
+}
+
+}  // namespace wisp::stats

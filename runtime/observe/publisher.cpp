@@ -1,0 +1,152 @@
+// See publisher.h. One kernel thread, asleep on the page's futex until a reader comes; some seconds
+// after the last one it gives the snapshot's memory back. Only raw kernel calls: the thread has no
+// business with the program's signals, locks or heap.
+#include "observe/publisher.h"
+
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "observe/collect.h"
+#include "platform/clock.h"
+#include "platform/kernel.h"
+#include "scheduler/internal.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+#ifndef F_ADD_SEALS
+#define F_ADD_SEALS 1033
+#define F_SEAL_SEAL 1
+#define F_SEAL_SHRINK 2
+#endif
+#ifndef WISP_VERSION
+#define WISP_VERSION "dev"
+#endif
+
+namespace wisp::stats {
+namespace {
+
+// Readers may ask as often as they like; they get the same answer within this time.
+constexpr uint64_t kMinIntervalNs = 2'000'000;
+constexpr uint64_t kKeepNs = 10'000'000'000;
+
+struct Page {
+  int fd = -1;
+  PageHeader* header = nullptr;
+  char* snapshot = nullptr;
+  size_t room = 0;
+};
+
+void* map(int fd, size_t size, long offset) {
+  long p = kernel::call(SYS_mmap, 0, static_cast<long>(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                        offset);
+  if (p < 0 && p > -4096) return nullptr;
+  // A forked child must not write into its parent's page.
+  kernel::call(SYS_madvise, p, static_cast<long>(size), MADV_DONTFORK);
+  return reinterpret_cast<void*>(p);
+}
+
+bool open_page(Page* page) {
+  long name = reinterpret_cast<long>(kMemfdName);
+  // Where vm.memfd_noexec demands it the flag is needed; kernels before 6.3 do not know it.
+  long fd = kernel::call(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  if (fd == -EINVAL) fd = kernel::call(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return false;
+  page->fd = static_cast<int>(fd);
+  kernel::call(SYS_fchmod, fd, 0600);
+  // fallocate, not ftruncate: what it promised, a store cannot fail to find (SIGBUS).
+  if (kernel::call(SYS_fallocate, fd, 0, 0, kHeaderSize) != 0) return false;
+  kernel::call(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL);
+  page->header = static_cast<PageHeader*>(map(page->fd, kHeaderSize, 0));
+  if (page->header == nullptr) return false;
+  PageHeader* h = page->header;
+  h->version = kVersion;
+  h->header_size = kHeaderSize;
+  h->pid = kernel::getpid();
+  h->carriers = g_scheduler.carrier_count;
+  h->started_ns = realtime_ns();
+  strncpy(h->release, WISP_VERSION, sizeof h->release - 1);
+  // release: who finds the magic finds the rest.
+  __atomic_store_n(&h->magic, kMagic, __ATOMIC_RELEASE);
+  return true;
+}
+
+bool make_room(Page* page, size_t size) {
+  if (page->room >= size) return true;
+  size_t room = (size + size / 4 + 65535) & ~size_t{65535};
+  if (kernel::call(SYS_fallocate, page->fd, 0, kHeaderSize, static_cast<long>(room)) != 0)
+    return false;
+  void* fresh = map(page->fd, room, kHeaderSize);
+  if (fresh == nullptr) return false;
+  if (page->snapshot != nullptr)
+    kernel::call(SYS_munmap, reinterpret_cast<long>(page->snapshot), static_cast<long>(page->room));
+  page->snapshot = static_cast<char*>(fresh);
+  page->room = room;
+  return true;
+}
+
+void drop_snapshot(Page* page) {
+  if (page->snapshot == nullptr) return;
+  page->header->snapshot_size.store(0, std::memory_order_relaxed);
+  kernel::call(SYS_munmap, reinterpret_cast<long>(page->snapshot), static_cast<long>(page->room));
+  kernel::call(SYS_fallocate, page->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kHeaderSize,
+               static_cast<long>(page->room));
+  page->snapshot = nullptr;
+  page->room = 0;
+}
+
+void write_snapshot(Page* page) {
+  PageHeader* h = page->header;
+  uint32_t sequence = h->sequence.load(std::memory_order_relaxed) | 1;
+  h->sequence.store(sequence, std::memory_order_relaxed);
+  // release fence: the odd number is out before any of the snapshot's words.
+  std::atomic_thread_fence(std::memory_order_release);
+  size_t size = make_room(page, snapshot_room()) ? collect(page->snapshot, page->room) : 0;
+  h->snapshot_size.store(size, std::memory_order_relaxed);
+  h->sequence.store(sequence + 1, std::memory_order_release);
+}
+
+// Shared futexes, unlike kernel.h's: readers are other processes.
+long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
+  return kernel::call(SYS_futex, reinterpret_cast<long>(word), operation, value,
+                      reinterpret_cast<long>(timeout));
+}
+
+void* publisher_main(void*) {
+  thread_self().straight = 1;
+  static const char kThreadName[] = "wisp-observer";
+  kernel::call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>(kThreadName));
+  snapshot_room();  // notes the time
+  Page page;
+  if (!open_page(&page)) return nullptr;
+  PageHeader* h = page.header;
+  uint64_t last = 0;
+  for (;;) {
+    uint32_t served = h->served.load(std::memory_order_relaxed);
+    timespec keep{static_cast<time_t>(kKeepNs / 1'000'000'000), 0};
+    while (h->request.load(std::memory_order_acquire) == served) {
+      long r = futex(&h->request, FUTEX_WAIT, served, page.snapshot != nullptr ? &keep : nullptr);
+      if (r == -ETIMEDOUT) drop_snapshot(&page);
+    }
+    uint32_t request = h->request.load(std::memory_order_acquire);
+    uint64_t now = monotonic_ns();
+    if (now - last < kMinIntervalNs) {
+      timespec rest{0, static_cast<long>(kMinIntervalNs - (now - last))};
+      kernel::call(SYS_nanosleep, reinterpret_cast<long>(&rest), 0);
+      request = h->request.load(std::memory_order_acquire);
+    }
+    write_snapshot(&page);
+    last = monotonic_ns();
+    h->served.store(request, std::memory_order_release);
+    futex(&h->served, FUTEX_WAKE, INT32_MAX, nullptr);
+  }
+}
+
+}  // namespace
+
+void publisher_start() { start_kernel_thread(publisher_main, nullptr); }
+
+}  // namespace wisp::stats

@@ -1,0 +1,119 @@
+// The idle protocol (runtime/scheduler/idle.h and its users) under every interleaving and store
+// buffer: when nothing moves any more, no task is left in a queue. Also: never more than one woken
+// searcher at a time. Every part of the protocol is left out once, and that must show.
+//
+// In the cases without `sysmon` no wake-up may depend on SysMonitor. The next slot is SysMonitor's
+// own business (a task in it waits for its waker on purpose) and takes part only in hand-offs.
+#include "idle_system.h"
+
+namespace {
+
+using namespace idle_model;
+using P = Program;
+
+// `first` is in carrier 0's ring, announced by nobody: a task that already is where it is. Each word
+// of `pushers` is a kernel thread, each '+' a leaf pushed to the global queue and announced.
+model::Scenario scenario(Shape shape, std::vector<Program> first, std::vector<const char*> pushers) {
+  return [=](model::Test& t) {
+    System& s = t.make<System>(shape);
+    t.watch(&s.idle, sizeof s.idle);
+    for (Worker& w : s.worker) t.watch(&w.next, sizeof w.next);
+    for (Carrier& c : s.carrier) t.watch(&c.idle_next, sizeof c.idle_next);
+    uint64_t made = 0;
+    for (Program p : first) {
+      s.carrier[0].queue.push(&t.make<Task>(Task{p}));
+      made += p == P::Fork2 ? 3 : p == P::Leaf || p == P::BlockForLeaf ? 1 : 2;
+    }
+    if (!first.empty()) {
+      bool no_spare;
+      s.idle.take_pair(&no_spare)->wake.store(kRunCarrier);  // carrier 0 is the last published
+    }
+    static const char* const kNames[] = {"worker1", "worker2", "worker3", "worker4"};
+    int early = shape.workers - shape.late_workers;
+    for (int i = 0; i < shape.workers; ++i)
+      t.daemon(kNames[i], [&s, i, early] {
+        s.worker_main(&s.worker[i], i < early ? 0 : static_cast<uint32_t>(i - early + 1));
+      });
+    for (const char* p : pushers) {
+      made += strlen(p);
+      t.thread("pusher", [&s, p] {
+        for (const char* q = p; *q != 0; ++q) {
+          model::forget(static_cast<uint64_t>(q - p));
+          s.global_push();
+          s.announce_work();
+        }
+      });
+    }
+    if (shape.sysmon) t.daemon("sysmon", [&s] { s.sysmon_main(); });
+    t.finally([&s, made] {
+      bool next_full = false;
+      for (Carrier& c : s.carrier) next_full |= c.next.load() != nullptr;
+      if (s.any_work_visible() || next_full) model::fail("lost wake-up: a task waits, everybody sleeps");
+      if (s.ran.get() != made) model::fail("lost wake-up: a task waits for one that never ran");
+      MODEL_CHECK(s.idle.searching() == 0);
+    });
+  };
+}
+
+Shape shape(int carriers, int workers, uint32_t faults = kNone) {
+  Shape s;
+  s.carriers = carriers;
+  s.workers = workers;
+  s.faults = faults;
+  return s;
+}
+Shape with_pump(Shape s) {
+  s.pump = true;
+  return s;
+}
+Shape with_sysmon(Shape s, int late_workers) {
+  s.sysmon = true;
+  s.late_workers = late_workers;
+  return s;
+}
+model::Options fast(int preemptions = -1) {
+  model::Options o;
+  o.by_value = true;  // what is not atomic is Plain, or behind IdleSet's lock and watched
+  o.preemptions = preemptions;
+  return o;
+}
+
+constexpr auto kLost = "lost wake-up";
+
+const std::vector<model::Case> kCases = {
+    // One carrier: the going-to-sleep half against wakers from outside.
+    {"one_carrier", nullptr, fast(), scenario(shape(1, 1), {}, {"++"})},
+    {"one_carrier_two_pushers", nullptr, fast(), scenario(shape(1, 1), {}, {"++", "+"})},
+    {"a_failed_claim_hides_work", kLost, fast(), scenario(shape(1, 1, kOneLookAtFailure), {}, {"++", "+"})},
+    {"no_fence_at_push", kLost, fast(), scenario(shape(1, 1, kNoFenceAtPush), {}, {"++"})},
+    {"no_fence_at_sleep", kLost, fast(), scenario(shape(1, 1, kNoFenceAtSleep), {}, {"++"})},
+    {"no_second_look", kLost, fast(), scenario(shape(1, 1, kNoSecondLook), {}, {"++"})},
+    {"pump", nullptr, fast(), scenario(with_pump(shape(1, 1)), {}, {"++"})},
+    {"pump_flag_late", "", fast(), scenario(with_pump(shape(1, 1, kPollingFlagLate)), {}, {"++"})},
+    {"pump_two_workers", nullptr, fast(), scenario(with_pump(shape(1, 2)), {}, {"++"})},
+    // Two carriers: searching, stealing, spreading.
+    {"two_carriers", nullptr, fast(), scenario(shape(2, 2), {}, {"+"})},
+    {"two_carriers_two_pushers", nullptr, fast(3), scenario(shape(2, 2), {}, {"+", "+"})},
+    {"two_carriers_two_pushes", nullptr, fast(), scenario(shape(2, 2), {}, {"++"})},
+    {"fork", nullptr, fast(), scenario(shape(2, 2), {P::Fork2}, {})},
+    {"fork_with_pump", nullptr, fast(3), scenario(with_pump(shape(2, 2)), {P::Fork2}, {})},
+    {"enters_pump_late", "searching() == 0", fast(3),
+     scenario(with_pump(shape(2, 2, kEntersPumpLate)), {P::Fork2}, {})},
+    {"interrupt_taken_anyway", "searching() == 0", fast(3),
+     scenario(with_pump(shape(2, 2, kInterruptTakenAnyway)), {P::Fork2}, {})},
+    {"busy_parent", nullptr, fast(), scenario(shape(2, 2), {P::WaitForLeaf}, {})},
+    {"busy_parent_and_pusher", nullptr, fast(3), scenario(shape(2, 2), {P::WaitForLeaf}, {"+"})},
+    // Hand-offs: carriers without a worker, workers without a carrier.
+    {"blocked", nullptr, fast(), scenario(shape(1, 2), {P::BlockForLeaf}, {"+"})},
+    {"blocked_with_work_in_next", nullptr, fast(), scenario(shape(1, 2), {P::NextThenBlock}, {})},
+    {"blocked_all_workers", nullptr, fast(), scenario(with_sysmon(shape(1, 2), 1), {P::BlockForLeaf}, {"+"})},
+    {"blocked_all_next", nullptr, fast(), scenario(with_sysmon(shape(1, 2), 1), {P::NextThenBlock}, {})},
+    {"a_new_worker_must_look", kLost, fast(),
+     scenario(with_sysmon(shape(1, 2, kSpareSleepsAtOnce), 1), {P::NextThenBlock}, {})},
+    {"next_must_be_moved", kLost, fast(),
+     scenario(with_sysmon(shape(1, 2, kNextStays), 1), {P::NextThenBlock}, {})},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return model::run_cases(argc, argv, kCases); }
