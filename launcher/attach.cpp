@@ -84,7 +84,8 @@ int connect_listener(const Process& process, int64_t end) {
   int inner = process.inner_pid();
   std::string path = fmt::format("{}.java_pid{}", root, inner);
   int fd = connect_to(path);
-  if (fd >= 0 || !handles_quit(process)) return fd;
+  // A stopped one would print a dump on its own stdout when it goes on, long after we have left.
+  if (fd >= 0 || !handles_quit(process) || process.stopped()) return fd;
   std::string trigger = fmt::format("/proc/{}/cwd/.attach_pid{}", process.pid(), inner);
   constexpr int kFlags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
   int file = open(trigger.c_str(), kFlags, 0600);

@@ -20,7 +20,7 @@ Examples:
   wisp java --jdk /opt/jdk-21 -XX:+UseWisp2 -XX:ActiveProcessorCount=2 -cp classes Main
   export JAVA_HOME=$(wisp jdk /opt/jdk-21)
   wisp doctor
-  wisp top $(pgrep -f app.jar)
+  wisp top 4711
 
 Without this command: LD_PRELOAD=.../libwisp.so WISP=1 java ...
                or:    java -agentpath:.../libwisp.so ...

@@ -85,13 +85,22 @@ std::string Process::read(const char* name) const {
   return text;
 }
 
-bool Process::exists() const {
-  if (directory_ < 0) return false;
+char Process::state() const {
+  if (directory_ < 0) return 'X';
   std::string stat = read("stat");
   size_t after_name = stat.rfind(')');
-  if (after_name == std::string::npos || after_name + 2 >= stat.size()) return false;
-  char state = stat[after_name + 2];
-  return state != 'Z' && state != 'X';
+  if (after_name == std::string::npos || after_name + 2 >= stat.size()) return 'X';
+  return stat[after_name + 2];
+}
+
+bool Process::exists() const {
+  char now = state();
+  return now != 'Z' && now != 'X';
+}
+
+bool Process::stopped() const {
+  char now = state();
+  return now == 'T' || now == 't';
 }
 
 bool Process::permitted() const {

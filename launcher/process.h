@@ -19,6 +19,7 @@ class Process {
 
   int pid() const { return pid_; }
   bool exists() const;   // it has not ended (a zombie has)
+  bool stopped() const;  // by SIGSTOP or a debugger
   bool permitted() const;  // its descriptors can be looked at: same user, or root
   uid_t user() const;
   std::string read(const char* name) const;  // of /proc/PID/name, at most 1 MiB
@@ -31,6 +32,7 @@ class Process {
   int directory() const { return directory_; }
 
  private:
+  char state() const;  // as in /proc/PID/stat
   int pid_ = 0;
   int directory_ = -1;
 };

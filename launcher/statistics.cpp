@@ -41,6 +41,8 @@ long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const tim
 // Records of a newer runtime are longer, of an older one shorter: the common part counts.
 template <typename R>
 bool take(const char* data, size_t size, const stats::Section& section, std::vector<R>* out) {
+  out->clear();
+  if (section.count == 0) return true;
   uint64_t stride = section.record_size;
   if (stride == 0 || stride > 4096 || section.offset > size ||
       section.count > (size - section.offset) / stride) {

@@ -86,14 +86,14 @@ uint64_t monotonic_at(uint64_t then_ticks, const Times& now) {
   return ago < now.monotonic_ns ? now.monotonic_ns - ago : 0;
 }
 
-void fill(TaskRecord* r, const WispTask& t, const Times& now) {
+void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times& now) {
   memset(r, 0, sizeof *r);
   r->address = reinterpret_cast<uint64_t>(&t);
   r->tid = peek(t.tid);
   r->id = r->tid - kFirstTaskTid + 1;
   TaskState state = t.state.load(std::memory_order_relaxed);
   r->state = static_cast<State>(state);
-  r->handed_off = t.handoff.load() == HandOff::Taken;
+  r->handed_off = state == TaskState::Running && t.handoff.load() == HandOff::Taken;
   Carrier* c = peek(t.carrier);
   r->carrier = c != nullptr ? c->index : kNone;
   Worker* w = t.worker.load(std::memory_order_relaxed);
@@ -112,7 +112,7 @@ void fill(TaskRecord* r, const WispTask& t, const Times& now) {
     if (r->wait_address >= r->stack_low && r->wait_address < r->stack_high)
       r->wait_for = WaitFor::Time;
     else
-      name_wait(key, r);
+      names.name(key, r);
   } else if (state == TaskState::Running && r->handed_off) {
     r->wait_for = WaitFor::Native;
   }
@@ -194,7 +194,7 @@ size_t collect(void* to, size_t room) {
 
   size_t tasks_at = at;
   uint32_t tasks = 0;
-  WaitNames names;  // only now: what the tasks below wait for may be named
+  WaitNames names;
   for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next) {
     if (t->state.load(std::memory_order_relaxed) == TaskState::Dead) continue;
     if (at + sizeof(TaskRecord) > room) {
@@ -202,7 +202,7 @@ size_t collect(void* to, size_t room) {
       continue;
     }
     auto* r = reinterpret_cast<TaskRecord*>(base + at);
-    fill(r, *t, now);
+    fill(r, *t, names, now);
     if (r->carrier < s.carrier_count) ++carriers[r->carrier].tasks;
     at += sizeof(TaskRecord);
     ++tasks;

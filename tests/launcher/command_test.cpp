@@ -45,11 +45,22 @@ TEST(Command, UsageErrorsEndWithTwo) {
     std::vector<std::string> args;
     const char* part;
   } const cases[] = {
-      {{}, "a command is required: java, jdk or doctor"},
+      {{}, "a command is required: java, jdk, doctor"},
       {{"foo"}, "'foo' is not a command or option; takes java, jdk, doctor"},
       {{"--foo"}, "--foo"},
       {{"doctor", "--jsn"}, "--jsn"},
       {{"doctor", "x"}, "x"},
+      {{"ps", "1"}, "1"},
+      {{"stat"}, "PID is required"},
+      {{"stat", "abc"}, "'abc' is not a process id"},
+      {{"stat", "0"}, "'0' is not a process id"},
+      {{"stat", "-3"}, "-3"},
+      {{"stat", "999999999"}, "no process 999999999"},
+      {{"stat", "1", "--interval", "0"}, "--interval takes"},
+      {{"stat", "1", "--count", "2"}, "--count takes"},
+      {{"stat", "1", "--json", "--openmetrics"}, "exclude each other"},
+      {{"top", "1", "--interval", "x"}, "--interval"},
+      {{"jstack", "1", "--timeout", "-1"}, "--timeout"},
       {{"jdk"}, "DIR is required"},
       {{"jdk", "/tmp", "--out", "x"}, "--out"},
       {{"java", "--jdk"}, "--jdk takes a directory"},
@@ -76,7 +87,8 @@ TEST(Command, UsageErrorsEndWithTwo) {
 TEST(ManPage, KeepsStepWithHelp) {
   std::string man = man_page();
   ASSERT_FALSE(man.empty());
-  for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"jdk"}, {"doctor"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"jdk"}, {"doctor"},
+                                               {"ps"}, {"stat"}, {"top"}, {"jstack"}}) {
     std::vector<std::string> args = {kWisp};
     args.insert(args.end(), words.begin(), words.end());
     args.push_back("--help");

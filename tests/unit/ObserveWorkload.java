@@ -1,0 +1,130 @@
+import java.io.InputStream;
+import java.lang.management.ManagementFactory;
+import java.net.ServerSocket;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.locks.LockSupport;
+import javax.management.MBeanAttributeInfo;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import javax.management.openmbean.CompositeData;
+
+/** Threads in every state that the commands show. Ends when stdin ends. */
+public final class ObserveWorkload {
+    static volatile int sink;
+
+    public static void main(String[] args) throws Exception {
+        String mode = args.length > 0 ? args[0] : "all";
+        if (mode.equals("jmx")) {
+            jmx();
+            return;
+        }
+        start("parked-one", LockSupport::park);
+        Object lock = new Object();
+        start("holder", () -> {
+            synchronized (lock) {
+                sleep();
+            }
+        });
+        Thread.sleep(200);
+        start("blocked", () -> {
+            synchronized (lock) {
+                sink++;
+            }
+        });
+        start("waiter", () -> {
+            try {
+                Object own = new Object();
+                synchronized (own) {
+                    own.wait();
+                }
+            } catch (InterruptedException e) {
+                sink++;
+            }
+        });
+        ServerSocket server = new ServerSocket(0);
+        start("acceptor", () -> {
+            try {
+                server.accept();
+            } catch (Exception e) {
+                sink++;
+            }
+        });
+        LinkedBlockingQueue<Integer> there = new LinkedBlockingQueue<>();
+        LinkedBlockingQueue<Integer> back = new LinkedBlockingQueue<>();
+        start("pong", () -> pass(there, back));
+        start("ping", () -> {
+            there.add(1);
+            pass(back, there);
+        });
+        if (mode.equals("stuck")) {
+            start("no-safepoint", ObserveWorkload::neverPolls);
+            Thread.sleep(1000);
+        }
+        System.out.println("ready");
+        InputStream in = System.in;
+        while (in.read() >= 0) {
+            sink++;
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    /** With -XX:-UseCountedLoopSafepoints and compiled, this loop holds up every safepoint. */
+    private static void neverPolls() {
+        for (int i = 0; i < 100_000; i++) {
+            spin(100 + i % 3);
+        }
+        spin(Integer.MAX_VALUE);
+    }
+
+    private static void spin(int times) {
+        int x = sink | 1;
+        for (int i = 0; i < times; i++) {
+            x = 1_000_003 / (x | 1) + i;
+        }
+        sink = x;
+    }
+
+    private static void jmx() throws Exception {
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        ObjectName name = new ObjectName("com.alibaba.management:type=WispCounter");
+        Thread.sleep(50);
+        for (MBeanAttributeInfo attribute : server.getMBeanInfo(name).getAttributes()) {
+            Object value = server.getAttribute(name, attribute.getName());
+            System.out.println(attribute.getName() + "="
+                    + (value instanceof Object[] ? java.util.Arrays.toString((Object[]) value) : value));
+        }
+        CompositeData[] tasks = (CompositeData[]) server.invoke(name, "listTasks", new Object[0], new String[0]);
+        for (CompositeData task : tasks) {
+            System.out.println("task=" + task.get("id") + " " + task.get("name") + " " + task.get("state"));
+        }
+        CompositeData data = (CompositeData) server.invoke(name, "getWispCounterData", new Object[] {0L},
+                new String[] {"long"});
+        System.out.println("parks=" + data.get("parkCount"));
+        System.out.println("none=" + server.invoke(name, "getWispCounterData", new Object[] {-1L},
+                new String[] {"long"}));
+    }
+
+    private static void pass(LinkedBlockingQueue<Integer> from, LinkedBlockingQueue<Integer> to) {
+        try {
+            while (true) {
+                to.put(from.take());
+            }
+        } catch (InterruptedException e) {
+            sink++;
+        }
+    }
+
+    private static void sleep() {
+        try {
+            Thread.sleep(1_000_000);
+        } catch (InterruptedException e) {
+            sink++;
+        }
+    }
+
+    private static void start(String name, Runnable run) {
+        Thread thread = new Thread(run, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+}

@@ -1,0 +1,25 @@
+# The statistics page: its reader against torn and hostile content, and the commands against real JVMs.
+set(_launcher ${CMAKE_SOURCE_DIR}/launcher)
+if(NOT WISP_SANITIZE STREQUAL "thread")
+  wisp_unit_test(wisp_observe_reader_test
+    SOURCES unit/observe_reader_test.cpp ${_launcher}/statistics.cpp ${_launcher}/process.cpp
+      ${_launcher}/text.cpp ${_launcher}/thread_dump.cpp ${_launcher}/top_screen.cpp
+      ${_launcher}/stat_formats.cpp
+    LIBS wisp_observe)
+  target_include_directories(wisp_observe_reader_test PRIVATE ${_launcher})
+  target_compile_definitions(wisp_observe_reader_test PRIVATE FMT_HEADER_ONLY)
+endif()
+
+if(TARGET wisp AND TARGET libwisp AND WISP_JAVAC AND TARGET launcher_test_tree)
+  set(_workload ${CMAKE_CURRENT_LIST_DIR}/ObserveWorkload.java)
+  set(_classes ${CMAKE_BINARY_DIR}/observe-test)
+  add_custom_command(OUTPUT ${_classes}/ObserveWorkload.class
+    COMMAND ${WISP_JAVAC} --release 8 -Xlint:-options -d ${_classes} ${_workload}
+    DEPENDS ${_workload})
+  add_custom_target(observe_test_classes ALL DEPENDS ${_classes}/ObserveWorkload.class)
+  wisp_unit_test(wisp_observe_test SOURCES unit/observe_test.cpp launcher/spawn.cpp
+    LIBS wisp_options_for_tests)
+  target_compile_definitions(wisp_observe_test PRIVATE WISP_TREE="${CMAKE_BINARY_DIR}"
+    WISP_SOURCE="${CMAKE_SOURCE_DIR}" OBSERVE_CLASSES="${_classes}")
+  add_dependencies(wisp_observe_test observe_test_classes wisp libwisp)
+endif()

@@ -1,0 +1,285 @@
+// The reader of the statistics page believes nothing: torn, truncated and hostile snapshots, foreign
+// memfds, dying processes. Mutations are random with a fixed seed; run with more by OBSERVE_ROUNDS.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/memfd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "stat_formats.h"
+#include "statistics.h"
+#include "text.h"
+#include "thread_dump.h"
+#include "top_screen.h"
+
+namespace {
+
+using namespace wisp;
+
+stats::Section section(uint32_t offset, uint32_t count, uint32_t size) {
+  return {offset, count, size, 0};
+}
+
+// A snapshot as a runtime would write it: 3 carriers, 4 workers, 50 tasks, 5 of them queued.
+std::string sample() {
+  std::string data(sizeof(stats::Snapshot), '\0');
+  stats::Snapshot head{};
+  auto add = [&](const void* record, size_t size) {
+    data.append(static_cast<const char*>(record), size);
+  };
+  head.carriers = section(static_cast<uint32_t>(data.size()), 3, sizeof(stats::CarrierRecord));
+  for (uint32_t i = 0; i < 3; i++) {
+    stats::CarrierRecord c{};
+    c.index = i;
+    c.running = i + 1;
+    c.queued_first = i;
+    c.queued_count = i == 2 ? 3 : 1;
+    c.run_ns = 1000 * i;
+    c.switches = i;
+    add(&c, sizeof c);
+  }
+  head.queued = section(static_cast<uint32_t>(data.size()), 5, 4);
+  for (uint32_t id : {10u, 11u, 12u, 13u, 14u}) add(&id, 4);
+  data.append(4, '\0');
+  head.workers = section(static_cast<uint32_t>(data.size()), 4, sizeof(stats::WorkerRecord));
+  for (int i = 0; i < 4; i++) {
+    stats::WorkerRecord w{100 + i, stats::kNone, stats::kNone, 0};
+    add(&w, sizeof w);
+  }
+  head.tasks = section(static_cast<uint32_t>(data.size()), 50, sizeof(stats::TaskRecord));
+  for (uint32_t i = 0; i < 50; i++) {
+    stats::TaskRecord t{};
+    t.id = 50 - i;
+    t.tid = 0x400000 + t.id - 1;
+    t.state = static_cast<stats::State>(i % 5);
+    t.wait_for = static_cast<stats::WaitFor>(i % 6);
+    t.carrier = i % 3;
+    snprintf(t.name, sizeof t.name, "task-%u", t.id);
+    add(&t, sizeof t);
+  }
+  head.size = data.size();
+  head.realtime_ns = head.monotonic_ns = 5'000'000'000;
+  memcpy(data.data(), &head, sizeof head);
+  return data;
+}
+
+// Everything that shows a snapshot, so that nothing of it can hurt.
+size_t show(const Statistics& s, const Statistics* earlier) {
+  TopView view;
+  size_t n = 0;
+  for (TopOrder order : {TopOrder::kCpu, TopOrder::kWait, TopOrder::kRuns, TopOrder::kSteals,
+                         TopOrder::kName}) {
+    view.order = order;
+    for (const TopLine& line : top_lines(s, earlier, &view, 60, 20)) {
+      EXPECT_LE(line.text.size(), 60u);
+      n += line.text.size();
+    }
+  }
+  return n + stat_text(s, earlier, true).size() + stat_json(s, true).size() +
+         stat_openmetrics(s).size();
+}
+
+TEST(ObserveReader, ReadsWhatARuntimeWrites) {
+  std::string data = sample();
+  Statistics s;
+  ASSERT_TRUE(parse_snapshot(data.data(), data.size(), &s));
+  EXPECT_EQ(s.carriers.size(), 3u);
+  ASSERT_EQ(s.tasks.size(), 50u);
+  EXPECT_EQ(s.tasks[0].id, 1u);
+  EXPECT_EQ(task_name(s.tasks[41]), "task-42");
+  EXPECT_EQ(s.queue_of.at(14), 2u);
+  EXPECT_NE(stat_text(s, nullptr, true).find("task-42"), std::string::npos);
+}
+
+TEST(ObserveReader, LongerAndShorterRecordsOfOtherReleases) {
+  for (int32_t more : {8, -8}) {
+    std::string data(sizeof(stats::Snapshot), '\0');
+    stats::Snapshot head{};
+    auto size = static_cast<uint32_t>(sizeof(stats::TaskRecord) + more);
+    head.tasks = section(sizeof head, 2, size);
+    for (uint32_t id : {7u, 8u}) {
+      stats::TaskRecord t{};
+      t.id = id;
+      t.cpu_ns = 99;
+      std::string record(reinterpret_cast<char*>(&t), sizeof t);
+      record.resize(size, 'x');
+      data += record;
+    }
+    head.size = data.size();
+    memcpy(data.data(), &head, sizeof head);
+    Statistics s;
+    ASSERT_TRUE(parse_snapshot(data.data(), data.size(), &s));
+    ASSERT_EQ(s.tasks.size(), 2u);
+    EXPECT_EQ(s.tasks[1].id, 8u);
+    EXPECT_EQ(s.tasks[1].cpu_ns, 99u);
+  }
+}
+
+TEST(ObserveReader, EveryTruncationIsRefusedOrHarmless) {
+  std::string data = sample();
+  for (size_t size = 0; size < data.size(); size++) {
+    std::string cut = data.substr(0, size);  // exact heap block: AddressSanitizer sees one byte more
+    std::vector<char> exact(cut.begin(), cut.end());
+    Statistics s;
+    EXPECT_FALSE(parse_snapshot(exact.data(), exact.size(), &s));
+  }
+}
+
+TEST(ObserveReader, RandomMutationsNeverHurt) {
+  const char* rounds_text = getenv("OBSERVE_ROUNDS");
+  int rounds = rounds_text != nullptr ? atoi(rounds_text) : 1000;
+  std::mt19937 random(42);
+  std::string original = sample();
+  Statistics before;
+  ASSERT_TRUE(parse_snapshot(original.data(), original.size(), &before));
+  int accepted = 0;
+  const uint32_t nasty[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 4096, 65536};
+  for (int round = 0; round < rounds; round++) {
+    std::vector<char> data(original.begin(), original.end());
+    int changes = 1 + static_cast<int>(random() % 8);
+    for (int i = 0; i < changes; i++) {
+      // Half of the changes in the head, where sizes and counts are.
+      size_t range = random() % 2 == 0 ? sizeof(stats::Snapshot) : data.size();
+      size_t at = random() % range;
+      if (random() % 2 == 0) {
+        data[at] = static_cast<char>(random());
+      } else {
+        uint32_t value = nasty[random() % 8];
+        at &= ~size_t{3};
+        memcpy(&data[at], &value, std::min<size_t>(4, data.size() - at));
+      }
+    }
+    if (random() % 4 == 0) data.resize(random() % data.size());
+    Statistics s;
+    if (!parse_snapshot(data.data(), data.size(), &s)) continue;
+    accepted++;
+    EXPECT_GT(show(s, &before), 0u);
+    EXPECT_GT(show(before, &s), 0u);
+  }
+  EXPECT_GT(accepted, rounds / 10);
+}
+
+TEST(ObserveReader, NamesCannotMoveTheCursor) {
+  EXPECT_EQ(printable("a\033[2Jb\x7f\n"), "a?[2Jb??");
+  EXPECT_EQ(fit("abcdef", 4), "abc~");
+  EXPECT_EQ(in_json("a\"b\\\n\xff"), "\"a\\\"b\\\\\\u000a\\ufffd\"");
+}
+
+// A child with a memfd of the page's name and what `fill` writes in it; gone at the end.
+class Impostor {
+ public:
+  template <typename F>
+  Impostor(size_t size, unsigned seals, F&& fill) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      int fd = static_cast<int>(syscall(SYS_memfd_create, stats::kMemfdName, MFD_ALLOW_SEALING));
+      if (ftruncate(fd, static_cast<off_t>(size)) != 0) _exit(1);
+      if (size > 0) {
+        void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (p != MAP_FAILED) fill(static_cast<stats::PageHeader*>(p));
+      }
+      if (seals != 0) fcntl(fd, F_ADD_SEALS, seals);
+      if (write(ready[1], "x", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    char c;
+    EXPECT_EQ(read(ready[0], &c, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~Impostor() { end(); }
+  void end() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    pid_ = 0;
+  }
+  int pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+void plausible(stats::PageHeader* h) {
+  h->magic = stats::kMagic;
+  h->version = stats::kVersion;
+  h->pid = getpid();
+}
+
+TEST(ObserveReader, ForeignMemfdsAreRefused) {
+  PageError error;
+  Impostor empty(0, F_SEAL_SHRINK, [](stats::PageHeader*) {});
+  EXPECT_EQ(StatisticsPage::open(empty.pid(), &error), nullptr);
+  Impostor unsealed(8192, 0, plausible);  // it could be pulled away from under a mapping
+  EXPECT_EQ(StatisticsPage::open(unsealed.pid(), &error), nullptr);
+  EXPECT_NE(error.text.find("damaged"), std::string::npos);
+  Impostor zero(8192, F_SEAL_SHRINK, [](stats::PageHeader*) {});
+  EXPECT_EQ(StatisticsPage::open(zero.pid(), &error), nullptr);
+  Impostor newer(8192, F_SEAL_SHRINK, [](stats::PageHeader* h) {
+    plausible(h);
+    h->version = 99;
+  });
+  EXPECT_EQ(StatisticsPage::open(newer.pid(), &error), nullptr);
+  EXPECT_NE(error.text.find("another version"), std::string::npos);
+  Impostor other(8192, F_SEAL_SHRINK, [](stats::PageHeader* h) {
+    plausible(h);
+    h->pid = 1;
+  });
+  EXPECT_EQ(StatisticsPage::open(other.pid(), &error), nullptr);
+  EXPECT_NE(error.text.find("child"), std::string::npos);
+}
+
+TEST(ObserveReader, SilentTornAndDyingProcesses) {
+  PageError error;
+  Impostor silent(8192, F_SEAL_SHRINK, plausible);
+  auto page = StatisticsPage::open(silent.pid(), &error);
+  ASSERT_NE(page, nullptr) << error.text;
+  EXPECT_FALSE(page->read(&error, 200));
+  EXPECT_NE(error.text.find("does not answer"), std::string::npos);
+  silent.end();
+  EXPECT_FALSE(page->read(&error, 2000));
+  EXPECT_NE(error.text.find("has ended"), std::string::npos);
+  page.reset();  // the next children would inherit it
+
+  for (uint64_t size : {uint64_t{0}, uint64_t{100}, uint64_t{4096}, ~uint64_t{0}, uint64_t{1} << 29}) {
+    page.reset();
+    Impostor torn(8192, F_SEAL_SHRINK, [size](stats::PageHeader* h) {
+      plausible(h);
+      h->served = 1u << 30;  // it "answers" at once
+      h->snapshot_size = size;
+    });
+    page = StatisticsPage::open(torn.pid(), &error);
+    ASSERT_NE(page, nullptr) << error.text;
+    EXPECT_FALSE(page->read(&error, 200)) << size;
+    EXPECT_NE(error.text.find("damaged"), std::string::npos) << error.text;
+  }
+}
+
+TEST(ObserveReader, ThreadDumpsOfOldAndNewJdks) {
+  ThreadDump dump = parse_thread_dump(
+      "2026-01-01\nFull thread dump X:\n\n"
+      "\"a \"quoted\" name\" #12 prio=5 os_prio=0 tid=0x1 nid=0x400004 waiting on condition\n"
+      "   java.lang.Thread.State: WAITING (parking)\n\tat a.B.c(D.java:1)\n\n"
+      "\"new\" #13 [4194309] prio=5 os_prio=0 tid=0x1 nid=4194309 runnable\n\n"
+      "\"VM Thread\" os_prio=0 tid=0x2 nid=0x1f runnable\n\nJNI global refs: 9\n");
+  ASSERT_EQ(dump.threads.size(), 3u);
+  EXPECT_EQ(dump.threads[0].name, "a \"quoted\" name");
+  EXPECT_EQ(dump.threads[0].nid, 0x400004u);
+  EXPECT_EQ(dump.threads[0].state, "WAITING (parking)");
+  EXPECT_EQ(dump.threads[0].lines, std::vector<std::string>{"\tat a.B.c(D.java:1)"});
+  EXPECT_EQ(dump.threads[1].nid, 4194309u);
+  EXPECT_EQ(dump.threads[2].name, "VM Thread");
+  EXPECT_EQ(dump.after.size(), 1u);
+}
+
+}  // namespace

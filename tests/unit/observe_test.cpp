@@ -1,0 +1,238 @@
+// wisp ps, stat, top and jstack, and the MXBean, against real JVMs: JDK 17 and 25 and what else is here.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <regex>
+
+#include "launcher/spawn.h"
+
+using namespace wisp_test;
+
+namespace {
+
+const std::string kCommand = WISP_TREE "/bin/wisp";
+
+// A converted JVM that runs ObserveWorkload until this object is gone.
+class Jvm {
+ public:
+  explicit Jvm(const std::string& home, std::vector<std::string> options = {},
+               const std::string& mode = "all") {
+    int in[2], out[2];
+    EXPECT_EQ(pipe(in) | pipe(out), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(in[0], 0);
+      dup2(out[1], 1);
+      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
+      setenv("WISP_OPTIONS", "carriers=2", 1);
+      std::vector<std::string> args = {kCommand, "java", "--jdk", home, "-XX:+UseWisp2", "-Xmx64m"};
+      args.insert(args.end(), options.begin(), options.end());
+      for (const char* a : {"-cp", OBSERVE_CLASSES, "ObserveWorkload"}) args.emplace_back(a);
+      args.push_back(mode);
+      std::vector<char*> argv;
+      for (std::string& a : args) argv.push_back(a.data());
+      argv.push_back(nullptr);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    input_ = in[1];
+    output_ = out[0];
+    std::string text;
+    char c;
+    while (text.find("ready\n") == std::string::npos && read(output_, &c, 1) == 1) text += c;
+    EXPECT_NE(text.find("ready\n"), std::string::npos) << text;
+  }
+  ~Jvm() {
+    close(input_);
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    close(output_);
+  }
+  std::string pid() const { return std::to_string(pid_); }
+  void signal(int number) const { kill(pid_, number); }
+
+ private:
+  pid_t pid_;
+  int input_, output_;
+};
+
+Result run(std::vector<std::string> args) {
+  args.insert(args.begin(), kCommand);
+  return spawn({.args = args});
+}
+
+bool matches(const std::string& text, const std::string& pattern) {
+  return std::regex_search(text, std::regex(pattern));
+}
+
+// Ends with 0 if stdin is JSON of which the Python expression over `d` holds.
+Result python(const std::string& json, const std::string& expression) {
+  return spawn({.args = {"/usr/bin/python3", "-c",
+                         "import json,sys\nd=json.load(sys.stdin)\nassert " + expression},
+                .input = json});
+}
+
+class Observe : public testing::TestWithParam<std::string> {};
+
+TEST_P(Observe, PsAndStat) {
+  Jvm jvm(GetParam());
+  Result ps = run({"ps"});
+  EXPECT_EQ(ps.exit, 0) << ps.all();
+  EXPECT_TRUE(matches(ps.out, "\n *" + jvm.pid() + " +2 +\\d+ .* ObserveWorkload\n")) << ps.out;
+  Result json = python(run({"ps", "--json"}).out,
+                       "[j for j in d if j['pid']==" + jvm.pid() + "][0]['carriers']==2");
+  EXPECT_EQ(json.exit, 0) << json.err;
+
+  Result text = run({"stat", jvm.pid(), "--tasks"});
+  EXPECT_EQ(text.exit, 0) << text.all();
+  for (const char* name : {"parked-one", "holder", "blocked", "waiter", "acceptor", "ping", "pong"})
+    EXPECT_TRUE(contains(text.out, name)) << text.out;
+  EXPECT_TRUE(matches(text.out, "acceptor +parked .* fd \\d+ readable\n")) << text.out;
+  EXPECT_TRUE(matches(text.out, "parked-one +parked .* lock 0x[0-9a-f]+\n")) << text.out;
+  EXPECT_TRUE(matches(text.out, "holder +parked .* lock 0x[0-9a-f]+, 9\\d\\d\\.\\d s more\n")) << text.out;
+
+  Result all = python(run({"stat", jvm.pid(), "--json", "--tasks"}).out,
+                      "len(d['carriers'])==2 and sum(c['switches'] for c in d['carriers'])>100 and "
+                      "d['tasksAlive']==len(d['tasks']) and "
+                      "[t for t in d['tasks'] if t['name']=='ping'][0]['active']>10");
+  EXPECT_EQ(all.exit, 0) << all.err;
+  Result metrics = run({"stat", jvm.pid(), "--openmetrics"});
+  EXPECT_TRUE(matches(metrics.out, "wisp_carrier_switches_total\\{carrier=\"1\"\\} \\d+\n"));
+  EXPECT_TRUE(matches(metrics.out, "# EOF\n$"));
+  Result rates = run({"stat", jvm.pid(), "--interval", "0.2", "--count", "3"});
+  EXPECT_EQ(rates.exit, 0) << rates.all();
+  EXPECT_EQ(count(rates.out, "SWITCH/s"), 2) << rates.out;
+}
+
+TEST_P(Observe, Jstack) {
+  Jvm jvm(GetParam());
+  Result text = run({"jstack", jvm.pid(), "--timeout", "60"});
+  EXPECT_EQ(text.exit, 0) << text.all();
+  EXPECT_EQ(text.err, "");
+  const std::string line =
+      " - Coroutine \\[0x[0-9a-f]+\\] \"NAME\" #\\d+ active=\\d+ steal=\\d+ steal_fail=\\d+ preempt=\\d+ "
+      "park=PARK\n\tat ";
+  auto expect = [&](const char* name, const char* park) {
+    std::string pattern = std::regex_replace(line, std::regex("NAME"), name);
+    pattern = std::regex_replace(pattern, std::regex("PARK"), park);
+    EXPECT_TRUE(matches(text.out, pattern)) << name << "\n" << text.out;
+  };
+  expect("parked-one", "0/-1");
+  expect("holder", "0/-1");
+  expect("waiter", "-1/0");
+  expect("main", "0/-1|0/0");
+  EXPECT_TRUE(contains(text.out, "at ObserveWorkload.main")) << text.out;
+  EXPECT_TRUE(contains(text.out, "CARRIER"));
+  // The VM's own threads are there, without a coroutine.
+  EXPECT_TRUE(contains(text.out, "\"VM Thread\""));
+  Result json = python(run({"jstack", jvm.pid(), "--json", "--timeout", "60"}).out,
+                       "d['jvmAnswered'] and any(t['name']=='blocked' and t['task']['state']=='parked' "
+                       "and 'Coroutine' in t['coroutine'] for t in d['threads'])");
+  EXPECT_EQ(json.exit, 0) << json.err;
+}
+
+TEST_P(Observe, JstackOfAStuckJvmShowsTheTasks) {
+  Jvm jvm(GetParam(), {"-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0", "-XX:-TieredCompilation"},
+          "stuck");
+  Result text = run({"jstack", jvm.pid(), "--timeout", "0.5"});
+  EXPECT_EQ(text.exit, 0) << text.all();
+  EXPECT_TRUE(contains(text.err, "no Java frames")) << text.err;
+  EXPECT_TRUE(matches(text.out, " - Coroutine \\[0x[0-9a-f]+\\] \"parked-one\" #\\d+ active=")) << text.out;
+  EXPECT_TRUE(contains(text.out, "CARRIER"));
+}
+
+TEST_P(Observe, StoppedAndGone) {
+  int pid;
+  {
+    Jvm jvm(GetParam());
+    pid = std::stoi(jvm.pid());
+    jvm.signal(SIGSTOP);
+    Result stopped = run({"jstack", jvm.pid(), "--timeout", "1"});
+    EXPECT_EQ(stopped.exit, 1);
+    EXPECT_TRUE(contains(stopped.err, "does not answer")) << stopped.err;
+    EXPECT_TRUE(matches(run({"ps"}).out, jvm.pid() + " .*no answer"));
+    jvm.signal(SIGCONT);
+    EXPECT_EQ(run({"stat", jvm.pid()}).exit, 0);
+  }
+  Result gone = run({"stat", std::to_string(pid)});
+  EXPECT_EQ(gone.exit, 2);
+  EXPECT_TRUE(contains(gone.err, "no process")) << gone.err;
+  Result other = run({"stat", std::to_string(getpid())});
+  EXPECT_EQ(other.exit, 1);
+  EXPECT_TRUE(contains(other.err, "is not a JVM that Wisp runs in")) << other.err;
+}
+
+TEST_P(Observe, Top) {
+  if (access("/usr/bin/tmux", X_OK) != 0) GTEST_SKIP() << "no tmux";
+  Jvm jvm(GetParam());
+  std::string socket = "wisp-observe-" + std::to_string(getpid());
+  auto tmux = [&](std::vector<std::string> args) {
+    std::vector<std::string> all = {"/usr/bin/tmux", "-L", socket};
+    all.insert(all.end(), args.begin(), args.end());
+    return spawn({.args = all, .env = {{"TERM", "xterm"}, {"LANG", "C.UTF-8"}}});
+  };
+  auto screen_with = [&](const std::string& pattern) {
+    std::string screen;
+    for (int i = 0; i < 300; i++) {
+      screen = tmux({"capture-pane", "-p"}).out;
+      if (matches(screen, pattern)) return screen;
+      usleep(100'000);
+    }
+    ADD_FAILURE() << "no '" << pattern << "' in\n" << screen;
+    return screen;
+  };
+  Result start = tmux({"new-session", "-d", "-x", "100", "-y", "30",
+                       kCommand + " top " + jvm.pid() + " --interval 0.3; sleep 60"});
+  ASSERT_EQ(start.exit, 0) << start.all();
+  screen_with("wisp top: JVM " + jvm.pid());
+  screen_with("\n +0 \\[[| ]+\\] +\\d+%  queue");
+  screen_with("per second: [1-9]\\d* switches");
+  screen_with("by processor time");
+  tmux({"send-keys", "n"});
+  screen_with("by name");
+  tmux({"send-keys", "w"});
+  screen_with("by longest in its state");
+  tmux({"send-keys", "/", "block", "Enter"});
+  std::string filtered = screen_with("1 of \\d+ tasks with 'block'");
+  EXPECT_FALSE(contains(filtered, "waiter")) << filtered;
+  tmux({"send-keys", "h"});
+  screen_with("longest in its state   r times run");
+  tmux({"send-keys", "q"});
+  for (int i = 0; i < 50; i++) {
+    if (!contains(tmux({"capture-pane", "-p"}).out, "by longest")) break;
+    usleep(100'000);
+  }
+  EXPECT_FALSE(contains(tmux({"capture-pane", "-p"}).out, "by longest"));  // the screen is given back
+  tmux({"kill-server"});
+}
+
+TEST_P(Observe, MXBean) {
+  Result result = spawn({.args = {kCommand, "java", "--jdk", GetParam(), "-XX:+UseWisp2", "-Xcheck:jni", "-cp",
+                                  OBSERVE_CLASSES, "ObserveWorkload", "jmx"},
+                         .env = {{"WISP_OPTIONS", "carriers=3"}}});
+  if (contains(result.all(), "InstanceNotFound") && contains(GetParam(), "11.0.2"))
+    GTEST_SKIP() << "an image without jdk.management";
+  EXPECT_EQ(result.exit, 0) << result.all();
+  for (const char* name :
+       {"RunningStates", "SwitchCount", "WaitTimeTotal", "RunningTimeTotal", "CompleteTaskCount",
+        "CreateTaskCount", "ParkCount", "UnparkCount", "StealCount", "StealFailureCount", "PreemptCount",
+        "TimeOutCount", "EventLoopCount", "QueueLength", "NumberOfRunningTasks", "TotalBlockingTime",
+        "TotalExecutionTime", "ExecutionCount", "TotalEnqueueTime", "EnqueueCount", "TotalWaitSocketIOTime",
+        "WaitSocketIOCount"}) {
+    EXPECT_TRUE(matches(result.out, std::string(name) + "=\\[[a-z0-9]+, [a-z0-9]+, [a-z0-9]+\\]\n"))
+        << name << "\n" << result.out;
+  }
+  EXPECT_TRUE(matches(result.out, "task=1 .* RUNNING\n")) << result.out;
+  EXPECT_TRUE(contains(result.out, "none=null\n"));
+}
+
+std::string label(const testing::TestParamInfo<std::string>& info) {
+  return std::regex_replace(jdk_label(info.param), std::regex("[^A-Za-z0-9]"), "_");
+}
+INSTANTIATE_TEST_SUITE_P(Jdks, Observe, testing::ValuesIn(jdks()), label);
+
+}  // namespace
