@@ -7,7 +7,7 @@ from collections import Counter
 
 import elf
 
-DOORS = ["JVM_StartThread", "JVM_Yield", "Agent_OnLoad"]
+DOORS = ["JVM_StartThread", "JVM_Yield", "JVM_GetManagement", "Agent_OnLoad"]
 
 
 def main(library):
