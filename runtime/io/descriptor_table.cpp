@@ -1,10 +1,10 @@
 // The table's memory and the changes of life. See descriptor.h.
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/ioctl.h>
 
 #include "io/descriptor.h"
 #include "io/event_pump.h"

@@ -2,8 +2,8 @@
 // before main, with one thread. Everything else starts lazily at the first task.
 #include "jvm/start.h"
 
-#include <elf.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -66,12 +66,12 @@ static bool is_set(const char* name) {
   return value != nullptr && strcmp(value, "1") == 0;
 }
 
-// WISP_CHAOS=seed, or another word for a seed of our own choice. For soak tests (scheduler/chaos.h).
+// WISP_CHAOS=seed, or another word for a seed of our own choice. For soak tests
+// (scheduler/chaos.h).
 static uint32_t chaos_seed() {
   const char* value = getenv("WISP_CHAOS");
   if (value == nullptr || value[0] == '\0') return 0;
-  if (value[0] >= '0' && value[0] <= '9')
-    return static_cast<uint32_t>(strtoul(value, nullptr, 10));
+  if (value[0] >= '0' && value[0] <= '9') return static_cast<uint32_t>(strtoul(value, nullptr, 10));
   return static_cast<uint32_t>(monotonic_ns() >> 10) | 1;
 }
 
@@ -138,8 +138,9 @@ void report_statistics() {
 // After main, by exit(): the last destructor of the process, since we were loaded first.
 __attribute__((destructor)) static void at_exit() { report_statistics(); }
 
-// Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this copy:
-// agent_reexec.cpp is at work then. The two symbols are the linker's: begin and end of this library.
+// Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this
+// copy: agent_reexec.cpp is at work then. The two symbols are the linker's: begin and end of this
+// library.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
 static bool preloaded() {
   const char* first = static_cast<const char*>(dlsym(RTLD_DEFAULT, "pthread_create"));

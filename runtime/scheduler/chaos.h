@@ -1,9 +1,9 @@
-// Randomised scheduling for soak tests (SchedulerConfig::chaos_seed, WISP_CHAOS=seed): at the points
-// where the scheduler decides, another decision is taken, or a delay put in. Everything it does could
-// also happen by itself, so a program that misbehaves under chaos has found a bug of ours or its own.
-// One sequence of numbers for the whole process: the seed gives the same decisions, but the order in
-// which kernel threads ask for them is the kernel's.
-// Off (the default) each point costs a load and a predicted branch.
+// Randomised scheduling for soak tests (SchedulerConfig::chaos_seed, WISP_CHAOS=seed): at the
+// points where the scheduler decides, another decision is taken, or a delay put in. Everything it
+// does could also happen by itself, so a program that misbehaves under chaos has found a bug of
+// ours or its own. One sequence of numbers for the whole process: the seed gives the same
+// decisions, but the order in which kernel threads ask for them is the kernel's. Off (the default)
+// each point costs a load and a predicted branch.
 #pragma once
 #include "platform/compiler.h"
 

@@ -22,8 +22,8 @@ constexpr uint64_t kTrustedSliceUs = 300;
 
 uint64_t measured_cpu(const Worker* w, uint64_t wall) {
   uint64_t used = ns_to_ticks(kernel_thread_cpu_ns(w->tid));
-  uint64_t had = w->cpu_seen.load(std::memory_order_relaxed) +
-                 w->cpu_charged.load(std::memory_order_relaxed);
+  uint64_t had =
+      w->cpu_seen.load(std::memory_order_relaxed) + w->cpu_charged.load(std::memory_order_relaxed);
   uint64_t mine = used > had ? used - had : 0;
   return mine < wall ? mine : wall;
 }

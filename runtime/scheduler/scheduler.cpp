@@ -71,7 +71,8 @@ void ready(WispTask* task) {
   }
   bump(c->unparks);
   if (chaos() && chaos_ready(c, task)) return;
-  // A time stamp costs as much as all counters together: the time in queues is measured on a sample.
+  // A time stamp costs as much as all counters together: the time in queues is measured on a
+  // sample.
   if ((c->unparks.load(std::memory_order_relaxed) & 15) == 1) task->ready_at = ticks();
   WispTask* displaced = c->swap_next(task);
   if (displaced != nullptr) push_local(c, displaced);
@@ -117,8 +118,8 @@ BlockingRegion::BlockingRegion() : task_(current_task()) {
   compiler_barrier();
   uint32_t d = me.depth.fetch_sub(1, std::memory_order_relaxed) - 1;
   compiler_barrier();
-  // A signal that came meanwhile was put off, and is blocked in the kernel until it is delivered: it
-  // would not interrupt the call that follows, nor would the next ones.
+  // A signal that came meanwhile was put off, and is blocked in the kernel until it is delivered:
+  // it would not interrupt the call that follows, nor would the next ones.
   if (WISP_UNLIKELY(d == 0 && me.pending_signals.load(std::memory_order_relaxed) != 0))
     runtime_leave_slow(me);
 }
@@ -127,8 +128,8 @@ BlockingRegion::~BlockingRegion() {
   if (task_ == nullptr) return;
   RuntimeEntry entry;
   Worker* w = task_->worker.load(std::memory_order_relaxed);
-  // With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as a
-  // plain thread until it next parks.
+  // With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as
+  // a plain thread until it next parks.
   if (task_->carrier == nullptr && g_scheduler.idle.take_carrier(w) != nullptr) {
     Carrier* c = w->carrier;
     task_->carrier = c;

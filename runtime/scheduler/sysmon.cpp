@@ -1,7 +1,7 @@
-// SysMonitor: one kernel thread that looks at the carriers from outside. It corrects what no carrier
-// can see of itself: a task that keeps its carrier while others wait (hand-off), a woken task that
-// its waker does not make way for, timers of a carrier that does not come round. It also makes the
-// spare workers, so that no task ever has to.
+// SysMonitor: one kernel thread that looks at the carriers from outside. It corrects what no
+// carrier can see of itself: a task that keeps its carrier while others wait (hand-off), a woken
+// task that its waker does not make way for, timers of a carrier that does not come round. It also
+// makes the spare workers, so that no task ever has to.
 //
 // It sleeps for ever while all carriers are idle, and long while nothing waits; who leaves work
 // behind in a way that only SysMonitor would notice says so (sysmon_notice, sysmon_watch_deadline).
@@ -11,11 +11,11 @@
 namespace wisp {
 
 std::atomic<uint32_t> g_sysmon_lazy{0};
-static std::atomic<uint32_t> g_kick{0};           // futex: 1 = look again
-static std::atomic<uint64_t> g_wakes_at{0};       // ns; ~0 while it sleeps for ever
+static std::atomic<uint32_t> g_kick{0};      // futex: 1 = look again
+static std::atomic<uint64_t> g_wakes_at{0};  // ns; ~0 while it sleeps for ever
 
-constexpr uint64_t kShortestNs = 100 * 1000;      // while it watches something that may be stuck
-constexpr uint64_t kLongestNs = 10 * 1000 * 1000; // while carriers are busy and nothing waits
+constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck
+constexpr uint64_t kLongestNs = 10 * 1000 * 1000;  // while carriers are busy and nothing waits
 constexpr uint64_t kSlackNs = 50 * 1000;
 
 void sysmon_notice_slow() {
@@ -63,9 +63,9 @@ static bool retake(Carrier* c, WispTask* t) {
 }
 
 struct Findings {
-  bool waiting = false;  // a task waits somewhere: look again soon
-  bool moving = false;   // a carrier has switched since the last look
-  bool starving = false; // there is work, and no worker for an idle carrier
+  bool waiting = false;   // a task waits somewhere: look again soon
+  bool moving = false;    // a carrier has switched since the last look
+  bool starving = false;  // there is work, and no worker for an idle carrier
   bool pump_was_empty = false, pump_empty = false;  // at the last look, at this one
 };
 
@@ -106,18 +106,21 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     return;
   }
   if (now_ns - c->seen_since >= s.config.sysmon_tick_us * 1000) {
-    if (due && !retake(c, t)) fire_timers(c, nullptr, now_ns);
-    else if (!due) retake(c, t);
+    if (due && !retake(c, t))
+      fire_timers(c, nullptr, now_ns);
+    else if (!due)
+      retake(c, t);
   }
 }
 
-// For ever it may sleep only while every carrier is in the idle set. A carrier without a task is not
-// enough: its worker may be about to dispatch one of several that wait (seen on JDK 9: a spare had
-// just been given the carrier of a handed-off task, SysMonitor took it for idle, and the next CPU-bound
-// task kept it for good).
+// For ever it may sleep only while every carrier is in the idle set. A carrier without a task is
+// not enough: its worker may be about to dispatch one of several that wait (seen on JDK 9: a spare
+// had just been given the carrier of a handed-off task, SysMonitor took it for idle, and the next
+// CPU-bound task kept it for good).
 static bool all_idle() { return g_scheduler.idle.idle() == g_scheduler.carrier_count; }
 
-// The last look before a long sleep: has a carrier become busy, or left work behind, since the scan?
+// The last look before a long sleep: has a carrier become busy, or left work behind, since the
+// scan?
 static bool carriers_moved(bool all_were_idle) {
   if (all_were_idle) return !all_idle();
   for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
@@ -187,8 +190,8 @@ static void* sysmon_main(void*) {
     uint64_t wake_at = now + period;
     bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
     if (idle) {
-      // A carrier given away by a task that went into the kernel leaves its timers to nobody, unless
-      // the sleeping timekeeper's deadline is earlier.
+      // A carrier given away by a task that went into the kernel leaves its timers to nobody,
+      // unless the sleeping timekeeper's deadline is earlier.
       wake_at = deadline < watched_deadline() ? deadline + kSlackNs : ~0ull;
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;

@@ -63,8 +63,8 @@ static WispTask* take_bare() {
   WispTask* head = g_all.load(std::memory_order_relaxed);
   // release: a walker sees a complete struct.
   do t->all_next = head;
-  while (!g_all.compare_exchange_weak(head, t, std::memory_order_release,
-                                      std::memory_order_relaxed));
+  while (
+      !g_all.compare_exchange_weak(head, t, std::memory_order_release, std::memory_order_relaxed));
   return t;
 }
 
@@ -77,8 +77,8 @@ static void give_bare(WispTask* t) {
 #if WISP_SWITCH_FS
 // ThreadSelf is initial-exec TLS: at the same distance from every thread pointer.
 static ThreadSelf* self_at(uintptr_t tp) {
-  return reinterpret_cast<ThreadSelf*>(tp + (reinterpret_cast<uintptr_t>(&t_self) -
-                                             thread_pointer()));
+  return reinterpret_cast<ThreadSelf*>(tp +
+                                       (reinterpret_cast<uintptr_t>(&t_self) - thread_pointer()));
 }
 #endif
 

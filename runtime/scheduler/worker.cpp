@@ -63,8 +63,8 @@ void publish_with_work(Carrier* c) {
 
 void give_away(Carrier* c) {
   Scheduler& s = g_scheduler;
-  bool has_work = c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty() ||
-                  !s.global.empty();
+  bool has_work =
+      c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty() || !s.global.empty();
   if (has_work) {
     if (Worker* w = s.idle.take_spare(c)) {
       wake_worker(w, kRunCarrier);
@@ -200,8 +200,7 @@ static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
   compiler_barrier();
   if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
   // acquire: pairs with wake_worker.
-  if (w->wake.load(std::memory_order_acquire) == 0)
-    kernel::futex_wait(&w->wake, 0, deadline_ns);
+  if (w->wake.load(std::memory_order_acquire) == 0) kernel::futex_wait(&w->wake, 0, deadline_ns);
   compiler_barrier();
   me.depth.store(1, std::memory_order_relaxed);
 }
@@ -308,8 +307,8 @@ static WispTask* next_task(Worker* w) {
     }
     sleep_until_bound(w);
     forget_own_cpu(w);
-    // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched may
-    // now be watched by nobody.
+    // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched
+    // may now be watched by nobody.
     uint64_t deadline = earliest_deadline();
     if (deadline < g_watched.load(std::memory_order_relaxed) && s.carrier_count > 0)
       sysmon_watch_deadline(deadline);

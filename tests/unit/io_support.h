@@ -60,7 +60,8 @@ inline int listen_tcp(sockaddr_in* address) {
   address->sin_family = AF_INET;
   address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof *address;
-  if (::bind(fd, reinterpret_cast<sockaddr*>(address), length) != 0 || ::listen(fd, 100) != 0) abort();
+  if (::bind(fd, reinterpret_cast<sockaddr*>(address), length) != 0 || ::listen(fd, 100) != 0)
+    abort();
   ::getsockname(fd, reinterpret_cast<sockaddr*>(address), &length);
   return fd;
 }

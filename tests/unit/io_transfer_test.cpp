@@ -96,7 +96,8 @@ TEST(IoTransfer, EndRightBehindTheData) {
     run_tasks({[&] {
                  char got[100];
                  size_t n = 0;
-                 for (long r; (r = io::read(tcp.b, got, sizeof got)) > 0;) n += static_cast<size_t>(r);
+                 for (long r; (r = io::read(tcp.b, got, sizeof got)) > 0;)
+                   n += static_cast<size_t>(r);
                  EXPECT_EQ(n, 30u);
                },
                [&] {

@@ -60,7 +60,8 @@ TEST(IoWait, ConnectRefused) {
   close_fd(listen_tcp(&address));
   run_tasks({[&] {
     int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
-    EXPECT_EQ(io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), -ECONNREFUSED);
+    EXPECT_EQ(io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address),
+              -ECONNREFUSED);
     close_fd(fd);
   }});
 }
