@@ -14,11 +14,26 @@
 
 namespace wisp::test {
 
-// Runs `wait` on a task, then on a kernel thread, and interrupts it until it returns; after a good
-// number of interruptions calls `release`, which lets it return.
-static void interrupt_while(const std::function<void()>& wait,
+// Interrupts until the wait is over: what is interrupted may not even have begun to wait on a busy
+// machine. After a good number of times calls `release`, which lets a wait return that goes on.
+static void interrupt_until(const std::atomic<bool>& over, const std::function<void()>& interrupt,
                             const std::function<void()>& release) {
   constexpr int kTimes = 20;
+  bool released = false;
+  for (int n = 0; !over; ++n) {
+    if (n == kTimes) {
+      release();
+      released = true;
+    }
+    usleep(1000);
+    if (!over) interrupt();
+  }
+  if (!released) release();
+}
+
+// Runs `wait` on a task, then on a kernel thread, and interrupts it until it returns.
+static void interrupt_while(const std::function<void()>& wait,
+                            const std::function<void()>& release) {
   start_scheduler();
   {
     auto over = std::make_shared<std::atomic<bool>>(false);
@@ -28,12 +43,11 @@ static void interrupt_while(const std::function<void()>& wait,
       *over = true;
       done->count_down();
     });
-    for (int n = 0; !*over && n < kTimes; ++n) {
-      usleep(1000);
+    auto interrupt = [task] {
       RuntimeEntry entry;
-      if (!*over) ParkingLot::interrupt(task);
-    }
-    release();
+      ParkingLot::interrupt(task);
+    };
+    interrupt_until(*over, interrupt, release);
     done->wait();
   }
   struct sigaction action = {};
@@ -44,11 +58,7 @@ static void interrupt_while(const std::function<void()>& wait,
     wait();
     over = true;
   });
-  for (int n = 0; !over && n < kTimes; ++n) {
-    usleep(1000);
-    if (!over) pthread_kill(thread.native_handle(), SIGUSR2);
-  }
-  release();
+  interrupt_until(over, [&] { pthread_kill(thread.native_handle(), SIGUSR2); }, release);
   thread.join();
 }
 
