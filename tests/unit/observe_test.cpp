@@ -22,6 +22,7 @@ class Jvm {
     int in[2], out[2];
     EXPECT_EQ(pipe(in) | pipe(out), 0);
     pid_ = fork();
+    EXPECT_GT(pid_, 0);
     if (pid_ == 0) {
       dup2(in[0], 0);
       dup2(out[1], 1);
@@ -48,12 +49,16 @@ class Jvm {
   }
   ~Jvm() {
     close(input_);
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
     close(output_);
   }
   std::string pid() const { return std::to_string(pid_); }
-  void signal(int number) const { kill(pid_, number); }
+  void signal(int number) const {
+    if (pid_ > 0) kill(pid_, number);
+  }
 
  private:
   pid_t pid_;
