@@ -31,6 +31,10 @@ bench: all
 compat: all
 	@scripts/test --compat
 
+# Minutes by MINUTES=N, 3 by default.
+soak: all
+	@scripts/soak --minutes $(or $(MINUTES),3)
+
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
@@ -38,7 +42,7 @@ package: all
 	@cd $(BUILD) && cpack
 
 format:
-	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
+	@git ls-files '*.c' '*.cpp' '*.h' | xargs clang-format -i
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan

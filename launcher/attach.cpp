@@ -1,5 +1,6 @@
-// Implementation of attach.h. The JVM listens on /tmp/.java_pidN (in its own mount namespace, its own
-// pid); it starts to when it gets SIGQUIT and finds a file .attach_pidN in its directory or /tmp.
+// Implementation of attach.h. The JVM listens on /tmp/.java_pidN (in its own mount namespace, its
+// own pid); it starts to when it gets SIGQUIT and finds a file .attach_pidN in its directory or
+// /tmp.
 #include "attach.h"
 
 #include <fcntl.h>
@@ -112,7 +113,8 @@ AttachAnswer attach_thread_dump(const Process& process, int timeout_ms) {
   AsUserOf user(process);
   int fd = connect_listener(process, end);
   if (fd < 0) return failure("the JVM does not listen (stuck, or attaching is disabled)");
-  static const char kRequest[] = "1\0threaddump\0\0\0";  // with the literal's own end: three arguments
+  static const char kRequest[] =
+      "1\0threaddump\0\0\0";  // with the literal's own end: three arguments
   AttachAnswer answer;
   if (send(fd, kRequest, sizeof kRequest, MSG_NOSIGNAL) != sizeof kRequest) {
     close(fd);

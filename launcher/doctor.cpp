@@ -72,8 +72,9 @@ void print_json(const std::vector<Finding>& findings, const std::vector<JudgedJd
         "{}\n    {{\"home\": {}, \"version\": {}, \"vendor\": {}, "
         "\"convertible\": {}, "
         "\"reason\": {}, \"cure\": {}}}",
-        separator, in_json(judged.jdk.home), in_json(judged.jdk.version), in_json(judged.jdk.vendor),
-        !judged.obstacle, in_json(judged.obstacle ? judged.obstacle->reason : ""),
+        separator, in_json(judged.jdk.home), in_json(judged.jdk.version),
+        in_json(judged.jdk.vendor), !judged.obstacle,
+        in_json(judged.obstacle ? judged.obstacle->reason : ""),
         in_json(judged.obstacle ? judged.obstacle->cure : ""));
     separator = ",";
   }

@@ -1,6 +1,7 @@
 // `wisp jstack`: the JVM's thread dump, with Wisp2's line at each converted thread.
 //
-//    - Coroutine [0x7f6d6d60fb20] "Thread-978" #1076 active=1 steal=0 steal_fail=0 preempt=0 park=0/-1
+//    - Coroutine [0x7f6d6d60fb20] "Thread-978" #1076 active=1 steal=0 steal_fail=0 preempt=0
+//    park=0/-1
 //
 // The two numbers of park are those of Dragonwell: of the JVM's own locks and of LockSupport; -1 it
 // waits there, 1 it has been woken and will run, 0 neither.
@@ -26,16 +27,17 @@ bool waits_in_jvm(const std::string& java_state) {
 }
 
 std::string park_words(const TaskRecord& task, const std::string& java_state) {
-  int status = task.state == stats::State::Parked                            ? -1
+  int status = task.state == stats::State::Parked                         ? -1
                : task.state == stats::State::Ready && task.times_run != 0 ? 1
-                                                                             : 0;
+                                                                          : 0;
   return waits_in_jvm(java_state) ? fmt::format("{}/0", status) : fmt::format("0/{}", status);
 }
 
 std::string coroutine_line(const TaskRecord& t, const std::string& name, const std::string& state) {
-  return fmt::format(" - Coroutine [{:#x}] \"{}\" #{} active={} steal={} steal_fail={} preempt={} park={}",
-                     t.address, name, t.id, t.times_run, t.times_stolen, t.times_steal_failed,
-                     t.times_preempted, park_words(t, state));
+  return fmt::format(
+      " - Coroutine [{:#x}] \"{}\" #{} active={} steal={} steal_fail={} preempt={} park={}",
+      t.address, name, t.id, t.times_run, t.times_stolen, t.times_steal_failed, t.times_preempted,
+      park_words(t, state));
 }
 
 std::string wisp_line(const Statistics& s, const TaskRecord& t) {
@@ -106,11 +108,13 @@ void print_json(const Statistics& s, const ThreadDump& dump, const std::string& 
   const char* separator = "";
   for (const DumpedThread& thread : dump.threads) {
     const TaskRecord* task = task_of(s, thread.nid);
-    fmt::print("{}\n {{\"name\": {}, \"nid\": {}, \"state\": {}, \"header\": {}, \"lines\": {}, "
-               "\"coroutine\": {}, \"task\": {}}}", separator, in_json(thread.name), thread.nid,
-               in_json(thread.state), in_json(thread.header), json_list(thread.lines),
-               task != nullptr ? in_json(coroutine_line(*task, thread.name, thread.state)) : "null",
-               task != nullptr ? json_of(s, *task) : "null");
+    fmt::print(
+        "{}\n {{\"name\": {}, \"nid\": {}, \"state\": {}, \"header\": {}, \"lines\": {}, "
+        "\"coroutine\": {}, \"task\": {}}}",
+        separator, in_json(thread.name), thread.nid, in_json(thread.state), in_json(thread.header),
+        json_list(thread.lines),
+        task != nullptr ? in_json(coroutine_line(*task, thread.name, thread.state)) : "null",
+        task != nullptr ? json_of(s, *task) : "null");
     separator = ",";
   }
   fmt::print("],\n\"after\": {},\n\"wisp\": {}}}\n", json_list(dump.after), stat_json(s, true));

@@ -1,5 +1,6 @@
-// The wisp command: java, jdk, doctor, and those that look into a JVM. `wisp java` is taken before the option parser sees anything,
-// because all that follows belongs to the JVM; the rest is CLI11's.
+// The wisp command: java, jdk, doctor, and those that look into a JVM. `wisp java` is taken before
+// the option parser sees anything, because all that follows belongs to the JVM; the rest is
+// CLI11's.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -78,7 +79,8 @@ int run(int argc, char** argv) {
       text = "a command is required: java, jdk, doctor, ps, stat, top or jstack";
     } else if (app.get_subcommands().empty()) {
       text = fmt::format(
-          "'{}' is not a command or option; takes java, jdk, doctor, ps, stat, top, jstack, --help or --version",
+          "'{}' is not a command or option; takes java, jdk, doctor, ps, stat, top, jstack, --help "
+          "or --version",
           wisp::Shown(argv[1]).text);
     }
     return usage_error(text, app);

@@ -23,9 +23,10 @@ bool starts_with(const std::string& text, const char* prefix) { return text.rfin
 
 // The options of java that take the next argument as their value.
 bool takes_value(const std::string& option) {
-  for (const char* name : {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules",
-                           "--add-exports", "--add-opens", "--add-reads", "--patch-module",
-                           "--upgrade-module-path", "--limit-modules", "-d", "--source"}) {
+  for (const char* name :
+       {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules",
+        "--add-exports", "--add-opens", "--add-reads", "--patch-module", "--upgrade-module-path",
+        "--limit-modules", "-d", "--source"}) {
     if (option == name) return true;
   }
   return false;

@@ -18,8 +18,8 @@ class Process {
   Process& operator=(Process&& other) noexcept;
 
   int pid() const { return pid_; }
-  bool exists() const;   // it has not ended (a zombie has)
-  bool stopped() const;  // by SIGSTOP or a debugger
+  bool exists() const;     // it has not ended (a zombie has)
+  bool stopped() const;    // by SIGSTOP or a debugger
   bool permitted() const;  // its descriptors can be looked at: same user, or root
   uid_t user() const;
   std::string read(const char* name) const;  // of /proc/PID/name, at most 1 MiB

@@ -28,10 +28,13 @@ const Counter kCounters[] = {
     {"unparks", "unparks", "Tasks woken by tasks of this carrier", &CarrierRecord::unparks, false},
     {"yields", "yields", "Yields", &CarrierRecord::yields, false},
     {"steals", "steals", "Successful steals from other carriers", &CarrierRecord::steals, false},
-    {"failedSteals", "failed_steals", "Searches that found nothing", &CarrierRecord::failed_steals, false},
+    {"failedSteals", "failed_steals", "Searches that found nothing", &CarrierRecord::failed_steals,
+     false},
     {"timeouts", "timeouts", "Timed waits that ran out", &CarrierRecord::timeouts, false},
-    {"handOffs", "hand_offs", "Times a task gave the carrier away before a blocking call", &CarrierRecord::handoffs, false},
-    {"preemptions", "preemptions", "Times SysMonitor took the carrier from a task", &CarrierRecord::preemptions, false},
+    {"handOffs", "hand_offs", "Times a task gave the carrier away before a blocking call",
+     &CarrierRecord::handoffs, false},
+    {"preemptions", "preemptions", "Times SysMonitor took the carrier from a task",
+     &CarrierRecord::preemptions, false},
     {"idles", "idles", "Times it went idle", &CarrierRecord::idles, false},
     {"wakeUps", "wake_ups", "Times it was woken to look for work", &CarrierRecord::wakeups, false},
     {"polls", "polls", "Looks at the event pump while busy", &CarrierRecord::polls, false},
@@ -39,8 +42,10 @@ const Counter kCounters[] = {
     {"completed", "tasks_completed", "Tasks that ended here", &CarrierRecord::completed, false},
     {"runNanos", "run_seconds", "Time tasks ran", &CarrierRecord::run_ns, true},
     {"idleNanos", "idle_seconds", "Time nothing ran", &CarrierRecord::idle_ns, true},
-    {"queuedNanos", "queued_seconds", "Time tasks waited in its queues (estimate)", &CarrierRecord::queued_ns, true},
-    {"blockedNanos", "blocked_seconds", "Time its tasks were parked", &CarrierRecord::blocked_ns, true},
+    {"queuedNanos", "queued_seconds", "Time tasks waited in its queues (estimate)",
+     &CarrierRecord::queued_ns, true},
+    {"blockedNanos", "blocked_seconds", "Time its tasks were parked", &CarrierRecord::blocked_ns,
+     true},
 };
 
 double seconds_between(const Statistics& now, const Statistics* earlier) {
@@ -89,19 +94,22 @@ std::string stat_text(const Statistics& now, const Statistics* earlier, bool tas
   double seconds = seconds_between(now, earlier);
   const stats::Snapshot& h = now.head;
   if (earlier == nullptr) {
-    fmt::format_to(out, "JVM {}, Wisp {}, up {:.1f} s: {} tasks ({} running, {} native, {} ready, {} "
-                   "parked), {} created\n", now.pid, now.release, seconds, h.tasks_alive, n.running,
-                   n.native, n.ready, n.parked, h.tasks_created);
-    fmt::format_to(out, "global queue {}, workers {} ({} spare, {} searching), sysmon tick {} us, "
-                   "{}\n", h.global_queue, now.workers.size(), h.spare_workers, h.searching_workers,
-                   h.sysmon_tick_us,
-                   h.sysmon_wakes_at_ns == stats::kNever ? "asleep" : "watching");
+    fmt::format_to(out,
+                   "JVM {}, Wisp {}, up {:.1f} s: {} tasks ({} running, {} native, {} ready, {} "
+                   "parked), {} created\n",
+                   now.pid, now.release, seconds, h.tasks_alive, n.running, n.native, n.ready,
+                   n.parked, h.tasks_created);
+    fmt::format_to(out,
+                   "global queue {}, workers {} ({} spare, {} searching), sysmon tick {} us, "
+                   "{}\n",
+                   h.global_queue, now.workers.size(), h.spare_workers, h.searching_workers,
+                   h.sysmon_tick_us, h.sysmon_wakes_at_ns == stats::kNever ? "asleep" : "watching");
   }
-  fmt::format_to(out, "{:>7} {:>8} {:>5} {:>6} {:>5} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
-                 "CARRIER", "WORKER", "QUEUE", "TASKS", "BUSY", earlier ? "SWITCH/s" : "SWITCHES",
-                 earlier ? "PARK/s" : "PARKS", earlier ? "STEAL/s" : "STEALS",
-                 earlier ? "HOFF/s" : "HANDOFFS", earlier ? "PREE/s" : "PREEMPT",
-                 earlier ? "TIMEO/s" : "TIMEOUTS", "QWAIT", "RUNS");
+  fmt::format_to(
+      out, "{:>7} {:>8} {:>5} {:>6} {:>5} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
+      "CARRIER", "WORKER", "QUEUE", "TASKS", "BUSY", earlier ? "SWITCH/s" : "SWITCHES",
+      earlier ? "PARK/s" : "PARKS", earlier ? "STEAL/s" : "STEALS", earlier ? "HOFF/s" : "HANDOFFS",
+      earlier ? "PREE/s" : "PREEMPT", earlier ? "TIMEO/s" : "TIMEOUTS", "QWAIT", "RUNS");
   for (size_t i = 0; i < now.carriers.size(); i++) {
     const CarrierRecord& c = now.carriers[i];
     const CarrierRecord* was =
@@ -117,21 +125,21 @@ std::string stat_text(const Statistics& now, const Statistics* earlier, bool tas
       if (task.id == c.running) runs = task_name(task);
     }
     uint64_t waits = c.queued_count_total != 0 ? c.queued_ns / c.queued_count_total : 0;
-    fmt::format_to(out, "{:>7} {:>8} {:>5} {:>6} {:>4.0f}% {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
-                   c.index, c.worker_tid != 0 ? fmt::format("{}", c.worker_tid) : "idle",
-                   c.queue_length, c.tasks, busy_share(now, earlier, i) * 100,
-                   value(&CarrierRecord::switches), value(&CarrierRecord::parks),
-                   value(&CarrierRecord::steals), value(&CarrierRecord::handoffs),
-                   value(&CarrierRecord::preemptions), value(&CarrierRecord::timeouts),
-                   duration(waits), runs);
+    fmt::format_to(
+        out, "{:>7} {:>8} {:>5} {:>6} {:>4.0f}% {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
+        c.index, c.worker_tid != 0 ? fmt::format("{}", c.worker_tid) : "idle", c.queue_length,
+        c.tasks, busy_share(now, earlier, i) * 100, value(&CarrierRecord::switches),
+        value(&CarrierRecord::parks), value(&CarrierRecord::steals),
+        value(&CarrierRecord::handoffs), value(&CarrierRecord::preemptions),
+        value(&CarrierRecord::timeouts), duration(waits), runs);
   }
   if (!tasks) return text;
   fmt::format_to(out, "{:>6} {:>9} {:<15} {:<8} {:>9} {:>9} {:>7} {:>7} {:>7} {:>9}  {}\n", "TASK",
                  "NID", "NAME", "STATE", "FOR", "ACTIVE", "STEAL", "PREEMPT", "HANDOFF", "CPU",
                  "WHERE");
   for (const TaskRecord& t : now.tasks) {
-    fmt::format_to(out, "{:>6} {:>#9x} {:<15} {:<8} {:>9} {:>9} {:>7} {:>7} {:>7} {:>9}  {}\n", t.id,
-                   t.tid, task_name(t), state_word(t.state), duration(time_in_state(now, t)),
+    fmt::format_to(out, "{:>6} {:>#9x} {:<15} {:<8} {:>9} {:>9} {:>7} {:>7} {:>7} {:>9}  {}\n",
+                   t.id, t.tid, task_name(t), state_word(t.state), duration(time_in_state(now, t)),
                    t.times_run, t.times_stolen, t.times_preempted, t.times_handed_off,
                    duration(t.cpu_ns), describe(now, t));
   }
@@ -158,19 +166,23 @@ std::string stat_json(const Statistics& s, bool tasks) {
   std::string text;
   Text out(text);
   const stats::Snapshot& h = s.head;
-  fmt::format_to(out, "{{\"pid\": {}, \"release\": {}, \"startedNanos\": {}, \"realtimeNanos\": {}, "
-                 "\"monotonicNanos\": {}, \"tasksCreated\": {}, \"tasksCompleted\": {}, "
-                 "\"tasksAlive\": {}, \"globalQueue\": {}, \"idleCarriers\": {}, \"spareWorkers\": {}, "
-                 "\"searchingWorkers\": {}, \"sysmonTickMicros\": {}, \"sysmonAsleep\": {},\n"
-                 " \"carriers\": [", s.pid, in_json(s.release), s.started_ns, h.realtime_ns,
-                 h.monotonic_ns, h.tasks_created, h.tasks_completed, h.tasks_alive, h.global_queue,
-                 h.idle_carriers, h.spare_workers, h.searching_workers, h.sysmon_tick_us,
-                 h.sysmon_wakes_at_ns == stats::kNever);
+  fmt::format_to(
+      out,
+      "{{\"pid\": {}, \"release\": {}, \"startedNanos\": {}, \"realtimeNanos\": {}, "
+      "\"monotonicNanos\": {}, \"tasksCreated\": {}, \"tasksCompleted\": {}, "
+      "\"tasksAlive\": {}, \"globalQueue\": {}, \"idleCarriers\": {}, \"spareWorkers\": {}, "
+      "\"searchingWorkers\": {}, \"sysmonTickMicros\": {}, \"sysmonAsleep\": {},\n"
+      " \"carriers\": [",
+      s.pid, in_json(s.release), s.started_ns, h.realtime_ns, h.monotonic_ns, h.tasks_created,
+      h.tasks_completed, h.tasks_alive, h.global_queue, h.idle_carriers, h.spare_workers,
+      h.searching_workers, h.sysmon_tick_us, h.sysmon_wakes_at_ns == stats::kNever);
   const char* separator = "";
   for (const CarrierRecord& c : s.carriers) {
-    fmt::format_to(out, "{}\n  {{\"index\": {}, \"running\": {}, \"workerTid\": {}, "
-                   "\"queueLength\": {}, \"tasks\": {}", separator, c.index, json_index(c.running),
-                   c.worker_tid, c.queue_length, c.tasks);
+    fmt::format_to(out,
+                   "{}\n  {{\"index\": {}, \"running\": {}, \"workerTid\": {}, "
+                   "\"queueLength\": {}, \"tasks\": {}",
+                   separator, c.index, json_index(c.running), c.worker_tid, c.queue_length,
+                   c.tasks);
     for (const Counter& counter : kCounters) {
       fmt::format_to(out, ", \"{}\": {}", counter.json, c.*counter.field);
     }
@@ -184,8 +196,8 @@ std::string stat_json(const Statistics& s, bool tasks) {
   fmt::format_to(out, "],\n \"workers\": [");
   separator = "";
   for (const stats::WorkerRecord& w : s.workers) {
-    fmt::format_to(out, "{}{{\"tid\": {}, \"carrier\": {}, \"task\": {}, \"polling\": {}}}", separator,
-                   w.tid, json_index(w.carrier), json_index(w.task), w.polling != 0);
+    fmt::format_to(out, "{}{{\"tid\": {}, \"carrier\": {}, \"task\": {}, \"polling\": {}}}",
+                   separator, w.tid, json_index(w.carrier), json_index(w.task), w.polling != 0);
     separator = ", ";
   }
   if (tasks) {
@@ -216,23 +228,32 @@ std::string stat_openmetrics(const Statistics& s) {
       }
     }
   }
-  fmt::format_to(out, "# TYPE wisp_carrier_queue_length gauge\n"
+  fmt::format_to(out,
+                 "# TYPE wisp_carrier_queue_length gauge\n"
                  "# HELP wisp_carrier_queue_length Tasks in its queue.\n");
   for (const CarrierRecord& c : s.carriers) {
-    fmt::format_to(out, "wisp_carrier_queue_length{{carrier=\"{}\"}} {}\n", c.index, c.queue_length);
+    fmt::format_to(out, "wisp_carrier_queue_length{{carrier=\"{}\"}} {}\n", c.index,
+                   c.queue_length);
   }
   States n = count_states(s);
-  fmt::format_to(out, "# TYPE wisp_tasks gauge\n# HELP wisp_tasks Tasks by state.\n"
+  fmt::format_to(out,
+                 "# TYPE wisp_tasks gauge\n# HELP wisp_tasks Tasks by state.\n"
                  "wisp_tasks{{state=\"running\"}} {}\nwisp_tasks{{state=\"native\"}} {}\n"
                  "wisp_tasks{{state=\"ready\"}} {}\nwisp_tasks{{state=\"parked\"}} {}\n",
                  n.running, n.native, n.ready, n.parked);
-  fmt::format_to(out, "# TYPE wisp_global_queue_length gauge\n"
+  fmt::format_to(out,
+                 "# TYPE wisp_global_queue_length gauge\n"
                  "# HELP wisp_global_queue_length Tasks in the global queue.\n"
-                 "wisp_global_queue_length {}\n", s.head.global_queue);
-  fmt::format_to(out, "# TYPE wisp_tasks_created counter\n# HELP wisp_tasks_created Tasks created.\n"
-                 "wisp_tasks_created_total {}\n", s.head.tasks_created);
-  fmt::format_to(out, "# TYPE wisp_workers gauge\n# HELP wisp_workers Kernel threads for tasks.\n"
-                 "wisp_workers {}\n", s.workers.size());
+                 "wisp_global_queue_length {}\n",
+                 s.head.global_queue);
+  fmt::format_to(out,
+                 "# TYPE wisp_tasks_created counter\n# HELP wisp_tasks_created Tasks created.\n"
+                 "wisp_tasks_created_total {}\n",
+                 s.head.tasks_created);
+  fmt::format_to(out,
+                 "# TYPE wisp_workers gauge\n# HELP wisp_workers Kernel threads for tasks.\n"
+                 "wisp_workers {}\n",
+                 s.workers.size());
   text += "# EOF\n";
   return text;
 }

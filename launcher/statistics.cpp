@@ -180,9 +180,12 @@ std::unique_ptr<StatisticsPage> StatisticsPage::open(int pid, PageError* error) 
   if (fd < 0) {
     bool denied = errno == EACCES || errno == EPERM;
     *error = denied ? PageError{fmt::format("process {} belongs to another user: only that user or "
-                                            "root can look at it", pid), kExitFailure}
+                                            "root can look at it",
+                                            pid),
+                                kExitFailure}
                     : PageError{fmt::format("process {} ({}) is not a JVM that Wisp runs in", pid,
-                                            printable(page->process_.title())), kExitFailure};
+                                            printable(page->process_.title())),
+                                kExitFailure};
     return nullptr;
   }
   // Anybody may give a memfd of his that name. The seal makes sure that the mapping stays.
@@ -200,7 +203,9 @@ std::unique_ptr<StatisticsPage> StatisticsPage::open(int pid, PageError* error) 
   }
   if (h->version != stats::kVersion) {
     *error = {fmt::format("process {} runs another version of Wisp (page version {}, this command "
-                          "reads {})", pid, h->version, stats::kVersion), kExitFailure};
+                          "reads {})",
+                          pid, h->version, stats::kVersion),
+              kExitFailure};
     return nullptr;
   }
   // A forked child that has not executed anything still has its parent's page.
@@ -233,7 +238,8 @@ bool StatisticsPage::wait_for_answer(int timeout_ms, PageError* error) {
     }
     if (now_ms() >= end) {
       *error = {fmt::format("process {} does not answer (stopped, or starved of processor time)",
-                            process_.pid()), kExitFailure};
+                            process_.pid()),
+                kExitFailure};
       return false;
     }
     timespec step{0, 100'000'000};
@@ -251,8 +257,8 @@ std::optional<Statistics> StatisticsPage::read(PageError* error, int timeout_ms)
     std::vector<char> copy(size);
     size_t have = 0;
     while (have < size) {
-      ssize_t n = pread(fd_, copy.data() + have, size - have,
-                        static_cast<off_t>(kHeaderSize + have));
+      ssize_t n =
+          pread(fd_, copy.data() + have, size - have, static_cast<off_t>(kHeaderSize + have));
       if (n <= 0) break;
       have += static_cast<size_t>(n);
     }
@@ -266,7 +272,8 @@ std::optional<Statistics> StatisticsPage::read(PageError* error, int timeout_ms)
     result.started_ns = started_ns_;
     return result;
   }
-  *error = {fmt::format("process {}: its statistics page is damaged", process_.pid()), kExitFailure};
+  *error = {fmt::format("process {}: its statistics page is damaged", process_.pid()),
+            kExitFailure};
   return std::nullopt;
 }
 

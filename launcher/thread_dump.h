@@ -8,7 +8,7 @@
 namespace wisp {
 
 struct DumpedThread {
-  std::string header;              // the line that begins with the name in quotes
+  std::string header;  // the line that begins with the name in quotes
   std::string name;
   uint32_t nid = 0;                // 0: none given
   std::string state;               // what follows java.lang.Thread.State:, may be empty
@@ -18,7 +18,7 @@ struct DumpedThread {
 struct ThreadDump {
   std::vector<std::string> before;  // date and version
   std::vector<DumpedThread> threads;
-  std::vector<std::string> after;   // JNI references, deadlocks
+  std::vector<std::string> after;  // JNI references, deadlocks
 };
 
 ThreadDump parse_thread_dump(const std::string& text);

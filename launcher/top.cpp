@@ -99,22 +99,55 @@ bool key(TopView* view, const char* keys, size_t count) {
       continue;
     }
     switch (c) {
-      case 'q': return false;
-      case 'c': view->order = TopOrder::kCpu; break;
-      case 'w': view->order = TopOrder::kWait; break;
-      case 'r': view->order = TopOrder::kRuns; break;
-      case 's': view->order = TopOrder::kSteals; break;
-      case 'n': view->order = TopOrder::kName; break;
-      case 'v': view->reversed = !view->reversed; break;
-      case 'p': view->paused = !view->paused; break;
-      case 'h': case '?': view->help = !view->help; break;
-      case '/': view->typing = true; view->filter.clear(); view->scroll = 0; break;
-      case 27: view->filter.clear(); break;
-      case 'j': view->scroll++; break;
-      case 'k': view->scroll -= view->scroll > 0 ? 1 : 0; break;
-      case '+': view->interval = std::min(view->interval * 2, 60.0); break;
-      case '-': view->interval = std::max(view->interval / 2, 0.1); break;
-      default: break;
+      case 'q':
+        return false;
+      case 'c':
+        view->order = TopOrder::kCpu;
+        break;
+      case 'w':
+        view->order = TopOrder::kWait;
+        break;
+      case 'r':
+        view->order = TopOrder::kRuns;
+        break;
+      case 's':
+        view->order = TopOrder::kSteals;
+        break;
+      case 'n':
+        view->order = TopOrder::kName;
+        break;
+      case 'v':
+        view->reversed = !view->reversed;
+        break;
+      case 'p':
+        view->paused = !view->paused;
+        break;
+      case 'h':
+      case '?':
+        view->help = !view->help;
+        break;
+      case '/':
+        view->typing = true;
+        view->filter.clear();
+        view->scroll = 0;
+        break;
+      case 27:
+        view->filter.clear();
+        break;
+      case 'j':
+        view->scroll++;
+        break;
+      case 'k':
+        view->scroll -= view->scroll > 0 ? 1 : 0;
+        break;
+      case '+':
+        view->interval = std::min(view->interval * 2, 60.0);
+        break;
+      case '-':
+        view->interval = std::max(view->interval / 2, 0.1);
+        break;
+      default:
+        break;
     }
   }
   return true;

@@ -76,8 +76,8 @@ std::vector<Row> rows_of(const Statistics& now, const Statistics* earlier, const
 
 double seconds_between(const Statistics& now, const Statistics* earlier) {
   uint64_t since = earlier != nullptr ? earlier->head.realtime_ns : now.started_ns;
-  double s = now.head.realtime_ns > since ? static_cast<double>(now.head.realtime_ns - since) / 1e9
-                                          : 0;
+  double s =
+      now.head.realtime_ns > since ? static_cast<double>(now.head.realtime_ns - since) / 1e9 : 0;
   return s > 0.001 ? s : 0.001;
 }
 
@@ -120,16 +120,19 @@ std::vector<TopLine> top_lines(const Statistics& now, const Statistics* earlier,
   }
   uint64_t up = now.head.realtime_ns > now.started_ns ? now.head.realtime_ns - now.started_ns : 0;
   line(fmt::format("wisp top: JVM {}, up {}{}", now.pid, duration(up),
-                   view->paused ? "  PAUSED" : ""), Style::kBold);
+                   view->paused ? "  PAUSED" : ""),
+       Style::kBold);
   line(fmt::format("tasks {}: {} running, {} native, {} ready, {} parked", now.head.tasks_alive,
                    counts[2] - native, native, counts[1] + counts[0], counts[3]));
-  line(fmt::format("per second: {:.0f} switches, {:.0f} parks, {:.0f} steals, {:.0f} hand-offs, {:.0f} "
-                   "preemptions, {:.0f} timeouts", rate(&stats::CarrierRecord::switches),
-                   rate(&stats::CarrierRecord::parks), rate(&stats::CarrierRecord::steals),
-                   rate(&stats::CarrierRecord::handoffs), rate(&stats::CarrierRecord::preemptions),
-                   rate(&stats::CarrierRecord::timeouts)));
+  line(fmt::format(
+      "per second: {:.0f} switches, {:.0f} parks, {:.0f} steals, {:.0f} hand-offs, {:.0f} "
+      "preemptions, {:.0f} timeouts",
+      rate(&stats::CarrierRecord::switches), rate(&stats::CarrierRecord::parks),
+      rate(&stats::CarrierRecord::steals), rate(&stats::CarrierRecord::handoffs),
+      rate(&stats::CarrierRecord::preemptions), rate(&stats::CarrierRecord::timeouts)));
   // With many carriers the tasks still get half of the screen.
-  size_t shown = std::min(now.carriers.size(), std::max<size_t>(1, height > 12 ? height / 2 - 4 : 1));
+  size_t shown =
+      std::min(now.carriers.size(), std::max<size_t>(1, height > 12 ? height / 2 - 4 : 1));
   size_t bar = std::clamp<size_t>(width / 3, 4, 40);
   for (size_t i = 0; i < shown; i++) line(carrier_line(now, earlier, i, bar));
   if (shown < now.carriers.size()) {
@@ -144,26 +147,29 @@ std::vector<TopLine> top_lines(const Statistics& now, const Statistics* earlier,
     }
   }
   std::vector<Row> rows = rows_of(now, earlier, *view);
-  std::string how = fmt::format("by {}{}", order_word(view->order), view->reversed ? ", reversed" : "");
+  std::string how =
+      fmt::format("by {}{}", order_word(view->order), view->reversed ? ", reversed" : "");
   if (view->typing) {
     line(fmt::format("filter: {}_", view->filter));
   } else if (!view->filter.empty()) {
-    line(fmt::format("{} of {} tasks with '{}', {}", rows.size(), now.tasks.size(), view->filter, how));
+    line(fmt::format("{} of {} tasks with '{}', {}", rows.size(), now.tasks.size(), view->filter,
+                     how));
   } else {
     line(how);
   }
-  line(fmt::format("{:>6} {:<15} {:<8} {:>9} {:>6} {:>9} {:>7} {:>7} {:>7}  {}", "TASK", "NAME", "STATE",
-                   "FOR", "CPU", "RUNS", "STEAL", "PREEMPT", "HANDOFF", "WHERE"), Style::kReverse);
+  line(fmt::format("{:>6} {:<15} {:<8} {:>9} {:>6} {:>9} {:>7} {:>7} {:>7}  {}", "TASK", "NAME",
+                   "STATE", "FOR", "CPU", "RUNS", "STEAL", "PREEMPT", "HANDOFF", "WHERE"),
+       Style::kReverse);
   size_t room = height > lines.size() ? height - lines.size() : 0;
   size_t most = rows.size() > room ? rows.size() - room : 0;
   if (view->scroll > most) view->scroll = most;
   for (size_t i = view->scroll; i < rows.size() && i < view->scroll + room; i++) {
     const TaskRecord& t = *rows[i].task;
     double cpu = static_cast<double>(rows[i].cpu_ns) / 1e9 / seconds * 100;
-    line(fmt::format("{:>6} {:<15} {:<8} {:>9} {:>5.1f}% {:>9} {:>7} {:>7} {:>7}  {}", t.id, task_name(t),
-                     t.handed_off ? "native" : state_word(t.state), duration(time_in_state(now, t)),
-                     cpu, rows[i].runs, t.times_stolen, t.times_preempted, t.times_handed_off,
-                     describe(now, t)));
+    line(fmt::format("{:>6} {:<15} {:<8} {:>9} {:>5.1f}% {:>9} {:>7} {:>7} {:>7}  {}", t.id,
+                     task_name(t), t.handed_off ? "native" : state_word(t.state),
+                     duration(time_in_state(now, t)), cpu, rows[i].runs, t.times_stolen,
+                     t.times_preempted, t.times_handed_off, describe(now, t)));
   }
   return lines;
 }

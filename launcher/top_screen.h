@@ -13,8 +13,8 @@ enum class TopOrder { kCpu, kWait, kRuns, kSteals, kName };
 struct TopView {
   TopOrder order = TopOrder::kCpu;
   bool reversed = false;
-  std::string filter;        // part of a name or of what it waits for
-  bool typing = false;       // the filter is being typed
+  std::string filter;   // part of a name or of what it waits for
+  bool typing = false;  // the filter is being typed
   bool help = false;
   bool paused = false;
   size_t scroll = 0;

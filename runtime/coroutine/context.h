@@ -18,7 +18,7 @@
 namespace wisp {
 
 struct Context {
-    void* sp;
+  void* sp;
 };
 
 extern "C" {
@@ -46,28 +46,28 @@ void context_init(Context* context, void* stack_top,
 
 inline void* switch_context(Context* save, Context* resume, uintptr_t thread_pointer, void* arg) {
 #if !WISP_SWITCH_FS
-    return wisp_switch_same_fs(save, resume, thread_pointer, arg);
+  return wisp_switch_same_fs(save, resume, thread_pointer, arg);
 #elif defined(__x86_64__)
-    if (__builtin_expect(!fs_by_instruction, false))
-        return wisp_switch_syscall(save, resume, thread_pointer, arg);
-    return wisp_switch(save, resume, thread_pointer, arg);
+  if (__builtin_expect(!fs_by_instruction, false))
+    return wisp_switch_syscall(save, resume, thread_pointer, arg);
+  return wisp_switch(save, resume, thread_pointer, arg);
 #else
-    return wisp_switch(save, resume, thread_pointer, arg);
+  return wisp_switch(save, resume, thread_pointer, arg);
 #endif
 }
 
 // The thread pointer of the running flow. volatile: the compiler may otherwise carry a value read
 // on one kernel thread's own stack over a switch.
 inline uintptr_t thread_pointer() {
-    uintptr_t tp;
+  uintptr_t tp;
 #if defined(__x86_64__)
-    asm volatile("movq %%fs:0, %0" : "=r"(tp));
+  asm volatile("movq %%fs:0, %0" : "=r"(tp));
 #elif defined(__aarch64__)
-    asm volatile("mrs %0, tpidr_el0" : "=r"(tp));
+  asm volatile("mrs %0, tpidr_el0" : "=r"(tp));
 #else
 #error "no context switch for this architecture"
 #endif
-    return tp;
+  return tp;
 }
 
 }  // namespace wisp

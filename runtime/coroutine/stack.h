@@ -10,9 +10,9 @@
 namespace wisp {
 
 struct Stack {
-    char* base;    // lowest usable address, directly above the guard
-    size_t size;   // usable bytes
-    size_t guard;  // inaccessible bytes below base, may be 0 (HotSpot protects its own zones)
+  char* base;    // lowest usable address, directly above the guard
+  size_t size;   // usable bytes
+  size_t guard;  // inaccessible bytes below base, may be 0 (HotSpot protects its own zones)
 };
 
 // Sizes are rounded up to whole pages. False with errno (ENOMEM, EAGAIN, EINVAL) on refusal.
@@ -27,8 +27,8 @@ void stack_release(Stack* stack);
 void* stack_start(const Stack& stack);
 
 struct StackCacheLimits {
-    size_t stacks = 1024;
-    size_t resident_bytes = size_t{64} << 20;
+  size_t stacks = 1024;
+  size_t resident_bytes = size_t{64} << 20;
 };
 
 // New limits hold for later releases; stack_cache_trim() applies them to what is cached now.
@@ -36,10 +36,10 @@ void stack_cache_configure(const StackCacheLimits& limits);
 void stack_cache_trim();
 
 struct StackCacheStatistics {
-    size_t stacks;
-    size_t resident_bytes;
-    uint64_t hits;
-    uint64_t misses;
+  size_t stacks;
+  size_t resident_bytes;
+  uint64_t hits;
+  uint64_t misses;
 };
 StackCacheStatistics stack_cache_statistics();
 

@@ -18,221 +18,244 @@
 #include "coroutine/key_registry.h"
 #include "coroutine/libc_layout.h"
 #include "coroutine/tls_modules.h"
+#include "platform/kernel.h"
 
 namespace wisp {
 
 namespace {
 
 uintptr_t descriptor(const ThreadBlock& block) {
-    return block.tp + static_cast<uintptr_t>(libc.self_from_tp);
+  return block.tp + static_cast<uintptr_t>(libc.self_from_tp);
 }
 
 template <typename T>
 T& in_pthread(uintptr_t self, size_t offset) {
-    return at<T>(self, static_cast<ptrdiff_t>(offset));
+  return at<T>(self, static_cast<ptrdiff_t>(offset));
 }
 
 #if defined(__x86_64__)
 // tcbhead_t, part of the ABI: compiled code reads the guards, and has fs:0 as its own address.
 struct Header {
-    uintptr_t self_tp;
-    uintptr_t dtv;
-    uintptr_t self;
-    int multiple_threads;
-    int gscope_flag;
-    uintptr_t sysinfo;
-    uintptr_t stack_guard;
-    uintptr_t pointer_guard;
-    uintptr_t unused_vgetcpu[2];
-    uint32_t feature_1;
+  uintptr_t self_tp;
+  uintptr_t dtv;
+  uintptr_t self;
+  int multiple_threads;
+  int gscope_flag;
+  uintptr_t sysinfo;
+  uintptr_t stack_guard;
+  uintptr_t pointer_guard;
+  uintptr_t unused_vgetcpu[2];
+  uint32_t feature_1;
 };
 
 void fill_header(uintptr_t tp) {
-    auto& header = at<Header>(tp, 0);
-    const auto& creator = at<Header>(thread_pointer(), 0);
-    header.self_tp = tp;
-    header.self = tp;
-    // Where it is still read, a zero would make malloc and stdio skip their locks.
-    header.multiple_threads = 1;
-    header.sysinfo = creator.sysinfo;
-    header.stack_guard = creator.stack_guard;
-    header.pointer_guard = creator.pointer_guard;
-    header.feature_1 = creator.feature_1;
+  auto& header = at<Header>(tp, 0);
+  const auto& creator = at<Header>(thread_pointer(), 0);
+  header.self_tp = tp;
+  header.self = tp;
+  // Where it is still read, a zero would make malloc and stdio skip their locks.
+  header.multiple_threads = 1;
+  header.sysinfo = creator.sysinfo;
+  header.stack_guard = creator.stack_guard;
+  header.pointer_guard = creator.pointer_guard;
+  header.feature_1 = creator.feature_1;
 }
 #else
 // The guards are globals here and nothing points at itself. The first word of struct pthread is
 // multiple_threads, where it is still read; see above for why it must not be zero.
 void fill_header(uintptr_t tp) {
-    in_pthread<int>(tp + static_cast<uintptr_t>(libc.self_from_tp), 0) = 1;
+  in_pthread<int>(tp + static_cast<uintptr_t>(libc.self_from_tp), 0) = 1;
 }
 #endif
 
 // An empty list of held robust mutexes: both links hold the address of the head.
 void fill_robust_list(uintptr_t self) {
-    uintptr_t head = self + libc.robust_head;
-    in_pthread<uintptr_t>(self, libc.robust_head - sizeof(void*)) = head;
-    struct List {
-        uintptr_t next;
-        long futex_offset;
-        uintptr_t pending;
-    };
-    in_pthread<List>(self, libc.robust_head) = List{head, libc.robust_futex_offset, 0};
+  uintptr_t head = self + libc.robust_head;
+  in_pthread<uintptr_t>(self, libc.robust_head - sizeof(void*)) = head;
+  struct List {
+    uintptr_t next;
+    long futex_offset;
+    uintptr_t pending;
+  };
+  in_pthread<List>(self, libc.robust_head) = List{head, libc.robust_futex_offset, 0};
 }
 
 // No thread's neighbour: libc's fork takes the calling thread out of its list of threads.
 void fill_list(uintptr_t self) {
-    uintptr_t node = self + libc.list;
-    in_pthread<uintptr_t>(self, libc.list) = node;
-    in_pthread<uintptr_t>(self, libc.list + sizeof(void*)) = node;
+  uintptr_t node = self + libc.list;
+  in_pthread<uintptr_t>(self, libc.list) = node;
+  in_pthread<uintptr_t>(self, libc.list + sizeof(void*)) = node;
 }
 
 // The kernel updates the rseq area of the worker, never ours. A negative cpu_id tells
 // sched_getcpu() to ask the kernel; a zero would mean "CPU 0" for ever.
 void fill_rseq(uintptr_t tp) {
-    if (libc.rseq == 0) return;
-    struct Rseq {
-        uint32_t cpu_id_start;
-        int32_t cpu_id;
-    };
-    constexpr int32_t kRegistrationFailed = -2;
-    at<Rseq>(tp, libc.rseq) = Rseq{0, kRegistrationFailed};
+  if (libc.rseq == 0) return;
+  struct Rseq {
+    uint32_t cpu_id_start;
+    int32_t cpu_id;
+  };
+  constexpr int32_t kRegistrationFailed = -2;
+  at<Rseq>(tp, libc.rseq) = Rseq{0, kRegistrationFailed};
 }
 
 // Values of pthread keys: the first block of them is part of struct pthread, further ones are
 // allocated by pthread_setspecific.
 void drop_key_values(uintptr_t self) {
-    for (size_t i = 0; i < libc.specific_count; i++) {
-        auto& slot = in_pthread<void*>(self, libc.specific + i * sizeof(void*));
-        if (reinterpret_cast<uintptr_t>(slot) == self + libc.first_key_block) continue;
-        std::free(slot);
-        slot = nullptr;
-    }
-    std::memset(reinterpret_cast<void*>(self + libc.first_key_block), 0, libc.key_block_size);
+  for (size_t i = 0; i < libc.specific_count; i++) {
+    auto& slot = in_pthread<void*>(self, libc.specific + i * sizeof(void*));
+    if (reinterpret_cast<uintptr_t>(slot) == self + libc.first_key_block) continue;
+    std::free(slot);
+    slot = nullptr;
+  }
+  std::memset(reinterpret_cast<void*>(self + libc.first_key_block), 0, libc.key_block_size);
 }
 
 // Frees the name server list of this block's resolver, if it was ever used, and makes it new.
 void close_resolver(void* state) {
-    auto* resolver = static_cast<struct __res_state*>(state);
-    if ((resolver->options & RES_INIT) == 0 || libc.resolver_close == nullptr) return;
-    libc.resolver_close(resolver);
-    std::memset(resolver, 0, sizeof *resolver);
+  auto* resolver = static_cast<struct __res_state*>(state);
+  if ((resolver->options & RES_INIT) == 0 || libc.resolver_close == nullptr) return;
+  libc.resolver_close(resolver);
+  std::memset(resolver, 0, sizeof *resolver);
 }
 
 bool block_is_plausible(const ThreadBlock& block) {
-    uintptr_t dtv = at<uintptr_t>(block.tp, libc.dtv);
-    auto entry = static_cast<ptrdiff_t>(libc.dtv_entry_size);
-    if (dtv == 0 || block.tp % 16 != 0) return false;
-    size_t length = at<size_t>(dtv, -entry);
-    return length > 0 && length < 100000 &&
-           at<uintptr_t>(descriptor(block), static_cast<ptrdiff_t>(libc.specific)) ==
-               descriptor(block) + libc.first_key_block;
+  uintptr_t dtv = at<uintptr_t>(block.tp, libc.dtv);
+  auto entry = static_cast<ptrdiff_t>(libc.dtv_entry_size);
+  if (dtv == 0 || block.tp % 16 != 0) return false;
+  size_t length = at<size_t>(dtv, -entry);
+  return length > 0 && length < 100000 &&
+         at<uintptr_t>(descriptor(block), static_cast<ptrdiff_t>(libc.specific)) ==
+             descriptor(block) + libc.first_key_block;
 }
 
 }  // namespace
 
 bool thread_block_probe(const char** why) {
-    if (!libc_layout_probe(why)) return false;
-    tls_keep_module(reinterpret_cast<const void*>(libc.ctype_init));
-    tls_keep_module(reinterpret_cast<const void*>(libc.allocate_tls));
-    // The allocator in use, which may be a preloaded one: the global scope's, not libc's.
-    tls_keep_module(reinterpret_cast<const void*>(&std::malloc));
-    if (!tls_modules_check()) {
-        *why = "static TLS is not where the C library says it is";
-        return false;
-    }
-    ThreadBlock block;
-    if (!thread_block_create(&block, 1)) {
-        *why = "out of memory for a thread block";
-        return false;
-    }
-    bool plausible = block_is_plausible(block);
-    thread_block_destroy(&block);
-    if (!plausible) *why = "a thread block made by the C library has an unknown layout";
-    return plausible;
+  if (!libc_layout_probe(why)) return false;
+  tls_keep_module(reinterpret_cast<const void*>(libc.ctype_init));
+  tls_keep_module(reinterpret_cast<const void*>(libc.allocate_tls));
+  // The allocator in use, which may be a preloaded one: the global scope's, not libc's.
+  tls_keep_module(reinterpret_cast<const void*>(&std::malloc));
+  if (!tls_modules_check()) {
+    *why = "static TLS is not where the C library says it is";
+    return false;
+  }
+  ThreadBlock block;
+  if (!thread_block_create(&block, 1)) {
+    *why = "out of memory for a thread block";
+    return false;
+  }
+  bool plausible = block_is_plausible(block);
+  thread_block_destroy(&block);
+  if (!plausible) *why = "a thread block made by the C library has an unknown layout";
+  return plausible;
 }
 
 void thread_block_keep_module(const void* address) { tls_keep_module(address); }
 
 bool thread_block_create(ThreadBlock* block, uint32_t tid) {
-    void* resolver = std::calloc(1, sizeof(struct __res_state));
-    if (resolver == nullptr) return false;
-    void* allocated = libc.allocate_tls(nullptr);
-    if (allocated == nullptr) {
-        std::free(resolver);
-        errno = ENOMEM;
-        return false;
-    }
-    block->tp = reinterpret_cast<uintptr_t>(allocated);
-    block->resolver = resolver;
-    block->modules = tls_fill_static(block->tp);
-    uintptr_t self = descriptor(*block);
-    fill_header(block->tp);
-    fill_list(self);
-    fill_robust_list(self);
-    fill_rseq(block->tp);
-    in_pthread<uintptr_t>(self, libc.specific) = self + libc.first_key_block;
-    at<void*>(block->tp, libc.resolver) = resolver;
-    thread_block_set_tid(*block, tid);
-    return true;
+  void* resolver = std::calloc(1, sizeof(struct __res_state));
+  if (resolver == nullptr) return false;
+  void* allocated = libc.allocate_tls(nullptr);
+  if (allocated == nullptr) {
+    std::free(resolver);
+    errno = ENOMEM;
+    return false;
+  }
+  block->tp = reinterpret_cast<uintptr_t>(allocated);
+  block->resolver = resolver;
+  block->modules = tls_fill_static(block->tp);
+  uintptr_t self = descriptor(*block);
+  fill_header(block->tp);
+  fill_list(self);
+  fill_robust_list(self);
+  fill_rseq(block->tp);
+  in_pthread<uintptr_t>(self, libc.specific) = self + libc.first_key_block;
+  at<void*>(block->tp, libc.resolver) = resolver;
+  thread_block_set_tid(*block, tid);
+  return true;
 }
 
 void thread_block_destroy(ThreadBlock* block) {
-    if (block->tp == 0) return;
-    drop_key_values(descriptor(*block));
-    close_resolver(block->resolver);
-    std::free(block->resolver);
-    libc.deallocate_tls(reinterpret_cast<void*>(block->tp), true);
-    *block = ThreadBlock{};
+  if (block->tp == 0) return;
+  drop_key_values(descriptor(*block));
+  close_resolver(block->resolver);
+  std::free(block->resolver);
+  libc.deallocate_tls(reinterpret_cast<void*>(block->tp), true);
+  *block = ThreadBlock{};
 }
 
 void thread_block_set_tid(const ThreadBlock& block, uint32_t tid) {
-    in_pthread<uint32_t>(descriptor(block), libc.tid) = tid;
+  in_pthread<uint32_t>(descriptor(block), libc.tid) = tid;
 }
 
 uint32_t thread_block_tid(const ThreadBlock& block) {
-    return in_pthread<uint32_t>(descriptor(block), libc.tid);
+  return in_pthread<uint32_t>(descriptor(block), libc.tid);
 }
 
 pthread_t thread_block_self(const ThreadBlock& block) { return descriptor(block); }
 
 uintptr_t thread_pointer_of(pthread_t self) {
-    return self - static_cast<uintptr_t>(libc.self_from_tp);
+  return self - static_cast<uintptr_t>(libc.self_from_tp);
 }
 
-void thread_block_first_run() {
-    libc.ctype_init();
+void thread_block_first_run() { libc.ctype_init(); }
+
+// What the kernel does at the end of a kernel thread: robust mutexes that it still holds are
+// marked, so that the next to lock one gets EOWNERDEAD. glibc waits for robust ones by shared
+// futexes.
+static void abandon_robust_mutexes(uintptr_t self) {
+  uintptr_t head = self + libc.robust_head;
+  uint32_t tid = in_pthread<uint32_t>(self, libc.tid);
+  uintptr_t entry = in_pthread<uintptr_t>(self, libc.robust_head) & ~uintptr_t{1};
+  constexpr int kMost = 2048;  // as the kernel: the list may be damaged
+  for (int i = 0; entry != head && i < kMost; i++) {
+    auto* word =
+        reinterpret_cast<uint32_t*>(entry + static_cast<uintptr_t>(libc.robust_futex_offset));
+    entry = at<uintptr_t>(entry, 0) & ~uintptr_t{1};
+    uint32_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
+    // release: what was written under the mutex goes with it.
+    while ((value & FUTEX_TID_MASK) == tid &&
+           !__atomic_compare_exchange_n(word, &value, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED,
+                                        false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+    if ((value & FUTEX_TID_MASK) == tid && (value & FUTEX_WAITERS) != 0)
+      kernel::call(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE, 1);
+  }
 }
 
 void thread_block_exit_hooks(ThreadBlock* block) {
-    libc.call_tls_dtors();
-    key_run_destructors();
-    // A key destructor may have touched a thread_local. glibc would forget the destructor that this
-    // registers; on a block with a next user it must not stay behind.
-    libc.call_tls_dtors();
-    drop_key_values(descriptor(*block));
-    close_resolver(block->resolver);
+  libc.call_tls_dtors();
+  key_run_destructors();
+  // A key destructor may have touched a thread_local. glibc would forget the destructor that this
+  // registers; on a block with a next user it must not stay behind.
+  libc.call_tls_dtors();
+  drop_key_values(descriptor(*block));
+  close_resolver(block->resolver);
+  abandon_robust_mutexes(descriptor(*block));
 }
 
 void thread_block_reset(ThreadBlock* block) {
-    block->modules = tls_reset(block->tp);
-    uintptr_t self = descriptor(*block);
-    fill_robust_list(self);
-    at<void*>(block->tp, libc.resolver) = block->resolver;
-    // What libc keeps per thread besides malloc's cache, piece by piece.
-    // "Cancelled" and "exiting" of a thread that ended by pthread_exit go first.
-    in_pthread<int>(self, libc.cancel_handling) = 0;
-    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
-    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
-    uselocale(LC_GLOBAL_LOCALE);
-    if (libc.take_dlerror != nullptr) libc.take_dlerror();
-    h_errno = 0;
-    errno = 0;
+  block->modules = tls_reset(block->tp);
+  uintptr_t self = descriptor(*block);
+  fill_robust_list(self);
+  at<void*>(block->tp, libc.resolver) = block->resolver;
+  // What libc keeps per thread besides malloc's cache, piece by piece.
+  // "Cancelled" and "exiting" of a thread that ended by pthread_exit go first.
+  in_pthread<int>(self, libc.cancel_handling) = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
+  uselocale(LC_GLOBAL_LOCALE);
+  if (libc.take_dlerror != nullptr) libc.take_dlerror();
+  h_errno = 0;
+  errno = 0;
 }
 
 void thread_block_before_dlopen(ThreadBlock* block) { tls_clear_gaps(block->tp); }
 
 void thread_block_init_late_modules(ThreadBlock* block, bool running_dlopen) {
-    block->modules = tls_apply_modules(block->tp, block->modules, running_dlopen);
+  block->modules = tls_apply_modules(block->tp, block->modules, running_dlopen);
 }
 
 }  // namespace wisp

@@ -1,9 +1,9 @@
 // The thread block of one coroutine: the C library's control block (struct pthread) plus static
 // TLS, at which the thread pointer points while the coroutine runs. It makes errno, thread_local,
 // pthread_self() and malloc's cache belong to the coroutine and not to the kernel thread below.
-// Invariant: at most one kernel thread runs on a block at a time, and a block's thread pointer never
-// changes. Callers: the scheduler (create, reset, destroy), the interposed dlopen.
-// Functions that take no block, or say "on the task", act on the block that is running.
+// Invariant: at most one kernel thread runs on a block at a time, and a block's thread pointer
+// never changes. Callers: the scheduler (create, reset, destroy), the interposed dlopen. Functions
+// that take no block, or say "on the task", act on the block that is running.
 #pragma once
 
 #include <pthread.h>
@@ -13,9 +13,9 @@
 namespace wisp {
 
 struct ThreadBlock {
-    uintptr_t tp = 0;          // thread pointer
-    void* resolver = nullptr;  // this block's resolver state (_res)
-    uint64_t modules = 0;      // newest module whose static TLS image the block holds
+  uintptr_t tp = 0;          // thread pointer
+  void* resolver = nullptr;  // this block's resolver state (_res)
+  uint64_t modules = 0;      // newest module whose static TLS image the block holds
 };
 
 // Once, by a thread that glibc made, before any other call here. False: this C library or kernel

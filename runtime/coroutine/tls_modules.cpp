@@ -18,22 +18,22 @@ constexpr size_t kMaxModules = 256;  // a JVM has about ten; the ones beyond are
 constexpr size_t kMaxKept = 8;
 
 struct Module {
-    const void* map;  // link_map, with the generation the identity over rebuilds
-    size_t id;
-    size_t generation;
-    ptrdiff_t from_tp;  // 0: not in static TLS
-    const char* image;
-    size_t image_size;
-    size_t total_size;
-    uint64_t serial;
-    bool keep;
+  const void* map;  // link_map, with the generation the identity over rebuilds
+  size_t id;
+  size_t generation;
+  ptrdiff_t from_tp;  // 0: not in static TLS
+  const char* image;
+  size_t image_size;
+  size_t total_size;
+  uint64_t serial;
+  bool keep;
 };
 
 struct ModuleList {
-    unsigned long long adds, subs;
-    size_t count;
-    uint64_t newest;
-    Module modules[kMaxModules];
+  unsigned long long adds, subs;
+  size_t count;
+  uint64_t newest;
+  Module modules[kMaxModules];
 };
 
 // A list is written by exactly one walk under the lock, so whoever starts a walk finds both lists
@@ -46,252 +46,252 @@ const void* kept[kMaxKept];
 size_t kept_count;
 
 struct Slot {
-    const void* map;
-    size_t generation;
+  const void* map;
+  size_t generation;
 };
 
 Slot find_slot(size_t id) {
-    auto list = at<uintptr_t>(reinterpret_cast<uintptr_t>(libc.slot_list), 0);
-    while (list != 0) {
-        size_t length = at<size_t>(list, static_cast<ptrdiff_t>(libc.slot_list_length));
-        if (id < length) {
-            uintptr_t slot = list + libc.slot_list_slots + id * libc.slot_size;
-            return Slot{at<const void*>(slot, static_cast<ptrdiff_t>(libc.slot_map)),
-                        at<size_t>(slot, static_cast<ptrdiff_t>(libc.slot_generation))};
-        }
-        id -= length;
-        list = at<uintptr_t>(list, static_cast<ptrdiff_t>(libc.slot_list_next));
+  auto list = at<uintptr_t>(reinterpret_cast<uintptr_t>(libc.slot_list), 0);
+  while (list != 0) {
+    size_t length = at<size_t>(list, static_cast<ptrdiff_t>(libc.slot_list_length));
+    if (id < length) {
+      uintptr_t slot = list + libc.slot_list_slots + id * libc.slot_size;
+      return Slot{at<const void*>(slot, static_cast<ptrdiff_t>(libc.slot_map)),
+                  at<size_t>(slot, static_cast<ptrdiff_t>(libc.slot_generation))};
     }
-    return Slot{};
+    id -= length;
+    list = at<uintptr_t>(list, static_cast<ptrdiff_t>(libc.slot_list_next));
+  }
+  return Slot{};
 }
 
 // Position in static TLS relative to the thread pointer, 0 when the module is not there. ld.so
 // stores a distance, with 0 for "undecided" and negative values for "never".
 ptrdiff_t static_position(const void* map) {
-    ptrdiff_t offset = at<ptrdiff_t>(reinterpret_cast<uintptr_t>(map),
-                                     static_cast<ptrdiff_t>(libc.link_map_tls_offset));
-    if (offset <= 0) return 0;
+  ptrdiff_t offset = at<ptrdiff_t>(reinterpret_cast<uintptr_t>(map),
+                                   static_cast<ptrdiff_t>(libc.link_map_tls_offset));
+  if (offset <= 0) return 0;
 #if defined(__x86_64__)
-    return -offset;  // TLS lies below the thread pointer
+  return -offset;  // TLS lies below the thread pointer
 #else
-    return offset;
+  return offset;
 #endif
 }
 
 bool holds_kept_address(const dl_phdr_info* info) {
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-        if (segment.p_type != PT_LOAD) continue;
-        uintptr_t start = info->dlpi_addr + segment.p_vaddr;
-        for (size_t k = 0; k < kept_count; k++) {
-            if (reinterpret_cast<uintptr_t>(kept[k]) - start < segment.p_memsz) return true;
-        }
+  for (size_t i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    uintptr_t start = info->dlpi_addr + segment.p_vaddr;
+    for (size_t k = 0; k < kept_count; k++) {
+      if (reinterpret_cast<uintptr_t>(kept[k]) - start < segment.p_memsz) return true;
     }
-    return false;
+  }
+  return false;
 }
 
 uint64_t serial_of(const Module& module) {
-    for (size_t i = 0; i < current->count; i++) {
-        const Module& old = current->modules[i];
-        if (old.map == module.map && old.generation == module.generation) return old.serial;
-    }
-    return ++other->newest;
+  for (size_t i = 0; i < current->count; i++) {
+    const Module& old = current->modules[i];
+    if (old.map == module.map && old.generation == module.generation) return old.serial;
+  }
+  return ++other->newest;
 }
 
 void add_module(const dl_phdr_info* info) {
-    if (info->dlpi_tls_modid == 0 || other->count == kMaxModules) return;
-    Slot slot = find_slot(info->dlpi_tls_modid);
-    if (slot.map == nullptr) return;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-        if (segment.p_type != PT_TLS) continue;
-        Module& module = other->modules[other->count++];
-        module.map = slot.map;
-        module.id = info->dlpi_tls_modid;
-        module.generation = slot.generation;
-        module.from_tp = static_position(slot.map);
-        module.image = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
-        module.image_size = segment.p_filesz;
-        module.total_size = segment.p_memsz;
-        module.keep = holds_kept_address(info);
-        module.serial = serial_of(module);
-        return;
-    }
+  if (info->dlpi_tls_modid == 0 || other->count == kMaxModules) return;
+  Slot slot = find_slot(info->dlpi_tls_modid);
+  if (slot.map == nullptr) return;
+  for (size_t i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_TLS) continue;
+    Module& module = other->modules[other->count++];
+    module.map = slot.map;
+    module.id = info->dlpi_tls_modid;
+    module.generation = slot.generation;
+    module.from_tp = static_position(slot.map);
+    module.image = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+    module.image_size = segment.p_filesz;
+    module.total_size = segment.p_memsz;
+    module.keep = holds_kept_address(info);
+    module.serial = serial_of(module);
+    return;
+  }
 }
 
 // What to do with the up-to-date list, under the lock.
 using Action = void (*)(const ModuleList& list, void* argument);
 
 struct Walk {
-    Action action;
-    void* argument;
-    bool rebuilding;
-    bool done;
+  Action action;
+  void* argument;
+  bool rebuilding;
+  bool done;
 };
 
 bool is_of(const ModuleList& list, const dl_phdr_info* info) {
-    return list.adds == info->dlpi_adds && list.subs == info->dlpi_subs;
+  return list.adds == info->dlpi_adds && list.subs == info->dlpi_subs;
 }
 
 int on_module(dl_phdr_info* info, size_t, void* argument) {
-    auto* walk = static_cast<Walk*>(argument);
-    if (!walk->rebuilding) {
-        if (!is_of(*current, info) && is_of(*other, info)) {
-            ModuleList* fresh = other;
-            other = current;
-            current = fresh;
-        }
-        if (is_of(*current, info)) {
-            walk->action(*current, walk->argument);
-            walk->done = true;
-            return 1;
-        }
-        walk->rebuilding = true;
-        other->adds = info->dlpi_adds;
-        other->subs = info->dlpi_subs;
-        other->count = 0;
-        other->newest = current->newest;
+  auto* walk = static_cast<Walk*>(argument);
+  if (!walk->rebuilding) {
+    if (!is_of(*current, info) && is_of(*other, info)) {
+      ModuleList* fresh = other;
+      other = current;
+      current = fresh;
     }
-    add_module(info);
-    return 0;
+    if (is_of(*current, info)) {
+      walk->action(*current, walk->argument);
+      walk->done = true;
+      return 1;
+    }
+    walk->rebuilding = true;
+    other->adds = info->dlpi_adds;
+    other->subs = info->dlpi_subs;
+    other->count = 0;
+    other->newest = current->newest;
+  }
+  add_module(info);
+  return 0;
 }
 
 void with_modules(Action action, void* argument) {
-    Walk walk{action, argument, false, false};
-    while (!walk.done) {
-        walk.rebuilding = false;
-        dl_iterate_phdr(on_module, &walk);
-    }
+  Walk walk{action, argument, false, false};
+  while (!walk.done) {
+    walk.rebuilding = false;
+    dl_iterate_phdr(on_module, &walk);
+  }
 }
 
 // The module's storage in a block, or 0 when that block has none yet. Same tests as ld.so's: a
 // vector older than the module, or too short, does not speak of this module.
 uintptr_t storage(const Module& module, uintptr_t tp) {
-    if (module.from_tp != 0) return tp + static_cast<uintptr_t>(module.from_tp);
-    constexpr uintptr_t kUnallocated = ~uintptr_t{0};
-    uintptr_t dtv = at<uintptr_t>(tp, libc.dtv);
-    auto entry = static_cast<ptrdiff_t>(libc.dtv_entry_size);
-    size_t length = at<size_t>(dtv, -entry);
-    size_t generation = at<size_t>(dtv, 0);
-    if (module.id > length || generation < module.generation) return 0;
-    uintptr_t address = at<uintptr_t>(dtv, static_cast<ptrdiff_t>(module.id) * entry);
-    return address == kUnallocated ? 0 : address;
+  if (module.from_tp != 0) return tp + static_cast<uintptr_t>(module.from_tp);
+  constexpr uintptr_t kUnallocated = ~uintptr_t{0};
+  uintptr_t dtv = at<uintptr_t>(tp, libc.dtv);
+  auto entry = static_cast<ptrdiff_t>(libc.dtv_entry_size);
+  size_t length = at<size_t>(dtv, -entry);
+  size_t generation = at<size_t>(dtv, 0);
+  if (module.id > length || generation < module.generation) return 0;
+  uintptr_t address = at<uintptr_t>(dtv, static_cast<ptrdiff_t>(module.id) * entry);
+  return address == kUnallocated ? 0 : address;
 }
 
 void copy_image(const Module& module, uintptr_t address) {
-    auto* to = reinterpret_cast<char*>(address);
-    std::memcpy(to, module.image, module.image_size);
-    std::memset(to + module.image_size, 0, module.total_size - module.image_size);
+  auto* to = reinterpret_cast<char*>(address);
+  std::memcpy(to, module.image, module.image_size);
+  std::memset(to + module.image_size, 0, module.total_size - module.image_size);
 }
 
 bool all_zero(const char* bytes, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        if (bytes[i] != 0) return false;
-    }
-    return true;
+  for (size_t i = 0; i < size; i++) {
+    if (bytes[i] != 0) return false;
+  }
+  return true;
 }
 
 // Quadratic in the number of modules in static TLS, of which there are a handful.
 void clear_gaps(const ModuleList& list, void* argument) {
-    char* tp = reinterpret_cast<char*>(*static_cast<uintptr_t*>(argument));
-    ptrdiff_t done = libc.static_start;
-    while (done < libc.static_end) {
-        ptrdiff_t next = libc.static_end, next_end = libc.static_end;
-        for (size_t i = 0; i < list.count; i++) {
-            const Module& module = list.modules[i];
-            auto end = module.from_tp + static_cast<ptrdiff_t>(module.total_size);
-            if (module.from_tp == 0 || end <= done || module.from_tp >= next) continue;
-            next = module.from_tp;
-            next_end = end;
-        }
-        if (next > done) std::memset(tp + done, 0, static_cast<size_t>(next - done));
-        done = next_end;
+  char* tp = reinterpret_cast<char*>(*static_cast<uintptr_t*>(argument));
+  ptrdiff_t done = libc.static_start;
+  while (done < libc.static_end) {
+    ptrdiff_t next = libc.static_end, next_end = libc.static_end;
+    for (size_t i = 0; i < list.count; i++) {
+      const Module& module = list.modules[i];
+      auto end = module.from_tp + static_cast<ptrdiff_t>(module.total_size);
+      if (module.from_tp == 0 || end <= done || module.from_tp >= next) continue;
+      next = module.from_tp;
+      next_end = end;
     }
+    if (next > done) std::memset(tp + done, 0, static_cast<size_t>(next - done));
+    done = next_end;
+  }
 }
 
 struct Application {
-    uintptr_t tp;
-    uint64_t since;
-    uint64_t newest;
-    bool untouched_only;
+  uintptr_t tp;
+  uint64_t since;
+  uint64_t newest;
+  bool untouched_only;
 };
 
 void apply(const ModuleList& list, void* argument) {
-    auto* application = static_cast<Application*>(argument);
-    application->newest = list.newest;
-    if (application->since == list.newest) return;
-    for (size_t i = 0; i < list.count; i++) {
-        const Module& module = list.modules[i];
-        if (module.serial <= application->since || module.from_tp == 0) continue;
-        uintptr_t address = storage(module, application->tp);
-        if (application->untouched_only &&
-            !all_zero(reinterpret_cast<const char*>(address), module.total_size))
-            continue;
-        copy_image(module, address);
-    }
+  auto* application = static_cast<Application*>(argument);
+  application->newest = list.newest;
+  if (application->since == list.newest) return;
+  for (size_t i = 0; i < list.count; i++) {
+    const Module& module = list.modules[i];
+    if (module.serial <= application->since || module.from_tp == 0) continue;
+    uintptr_t address = storage(module, application->tp);
+    if (application->untouched_only &&
+        !all_zero(reinterpret_cast<const char*>(address), module.total_size))
+      continue;
+    copy_image(module, address);
+  }
 }
 
 }  // namespace
 
 void tls_keep_module(const void* address) {
-    for (size_t i = 0; i < kept_count; i++) {
-        if (kept[i] == address) return;
-    }
-    if (kept_count < kMaxKept) kept[kept_count++] = address;
-    lists[0].adds = lists[1].adds = 0;  // marks were made without this address
+  for (size_t i = 0; i < kept_count; i++) {
+    if (kept[i] == address) return;
+  }
+  if (kept_count < kMaxKept) kept[kept_count++] = address;
+  lists[0].adds = lists[1].adds = 0;  // marks were made without this address
 }
 
 uint64_t tls_reset(uintptr_t tp) {
-    Application application{tp, 0, 0, false};
-    with_modules(
-        [](const ModuleList& list, void* argument) {
-            auto* reset = static_cast<Application*>(argument);
-            reset->newest = list.newest;
-            for (size_t i = 0; i < list.count; i++) {
-                const Module& module = list.modules[i];
-                if (module.keep) continue;
-                if (uintptr_t address = storage(module, reset->tp)) copy_image(module, address);
-            }
-        },
-        &application);
-    return application.newest;
+  Application application{tp, 0, 0, false};
+  with_modules(
+      [](const ModuleList& list, void* argument) {
+        auto* reset = static_cast<Application*>(argument);
+        reset->newest = list.newest;
+        for (size_t i = 0; i < list.count; i++) {
+          const Module& module = list.modules[i];
+          if (module.keep) continue;
+          if (uintptr_t address = storage(module, reset->tp)) copy_image(module, address);
+        }
+      },
+      &application);
+  return application.newest;
 }
 
 uint64_t tls_fill_static(uintptr_t tp) {
-    char* start = reinterpret_cast<char*>(tp) + libc.static_start;
-    std::memset(start, 0, static_cast<size_t>(libc.static_end - libc.static_start));
-    return tls_apply_modules(tp, 0, false);
+  char* start = reinterpret_cast<char*>(tp) + libc.static_start;
+  std::memset(start, 0, static_cast<size_t>(libc.static_end - libc.static_start));
+  return tls_apply_modules(tp, 0, false);
 }
 
 void tls_clear_gaps(uintptr_t tp) { with_modules(clear_gaps, &tp); }
 
 uint64_t tls_apply_modules(uintptr_t tp, uint64_t since, bool untouched_only) {
-    Application application{tp, since, since, untouched_only};
-    with_modules(apply, &application);
-    return application.newest;
+  Application application{tp, since, since, untouched_only};
+  with_modules(apply, &application);
+  return application.newest;
 }
 
 bool tls_modules_check() {
-    // Every module whose vector entry is filled must lie where the list puts it, and there is at
-    // least one: libc's errno.
-    size_t agreeing = 0;
-    with_modules(
-        [](const ModuleList& list, void* argument) {
-            uintptr_t tp = thread_pointer();
-            size_t agree = 0;
-            for (size_t i = 0; i < list.count; i++) {
-                Module module = list.modules[i];
-                if (module.from_tp == 0) continue;
-                uintptr_t computed = storage(module, tp);
-                module.from_tp = 0;
-                uintptr_t entered = storage(module, tp);
-                if (entered == computed) agree++;
-                if (entered != 0 && entered != computed) return;
-            }
-            *static_cast<size_t*>(argument) = agree;
-        },
-        &agreeing);
-    return agreeing > 0;
+  // Every module whose vector entry is filled must lie where the list puts it, and there is at
+  // least one: libc's errno.
+  size_t agreeing = 0;
+  with_modules(
+      [](const ModuleList& list, void* argument) {
+        uintptr_t tp = thread_pointer();
+        size_t agree = 0;
+        for (size_t i = 0; i < list.count; i++) {
+          Module module = list.modules[i];
+          if (module.from_tp == 0) continue;
+          uintptr_t computed = storage(module, tp);
+          module.from_tp = 0;
+          uintptr_t entered = storage(module, tp);
+          if (entered == computed) agree++;
+          if (entered != 0 && entered != computed) return;
+        }
+        *static_cast<size_t*>(argument) = agree;
+      },
+      &agreeing);
+  return agreeing > 0;
 }
 
 }  // namespace wisp

@@ -1,6 +1,8 @@
 // Whatever begins or ends the life of a descriptor number, or changes what its file is to others.
 // libc does the work, on every thread; the descriptor table is told (io/descriptor.h says in which
 // order, and why).
+#include "io/descriptor.h"
+
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +15,6 @@
 #include <unistd.h>
 
 #include "interpose/descriptor_entry.h"
-#include "io/descriptor.h"
 #include "io/event_pump.h"
 #include "platform/kernel.h"
 
@@ -21,7 +22,8 @@ using namespace wisp;
 
 namespace {
 
-// A new pollable descriptor. The flags of eventfd, timerfd, epoll, inotify... are O_NONBLOCK's value.
+// A new pollable descriptor. The flags of eventfd, timerfd, epoll, inotify... are O_NONBLOCK's
+// value.
 int created(int fd, int flags) {
   if (fd >= 0 && interposing())
     io::descriptor_created(fd, io::kStream,
@@ -114,7 +116,8 @@ WISP_EXPORT void closefrom(int first) noexcept {
     close_all(first > 0 ? static_cast<unsigned>(first) : 0, ~0u);
 }
 
-// ---- what changes a file's flags -----------------------------------------------------------------
+// ---- what changes a file's flags
+// -----------------------------------------------------------------
 
 static int control(int fd, int command, void* argument) {
   real::ensure();
@@ -170,7 +173,8 @@ WISP_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   return r;
 }
 
-// ---- creation ------------------------------------------------------------------------------------
+// ---- creation
+// ------------------------------------------------------------------------------------
 
 WISP_EXPORT int pipe2(int fds[2], int flags) noexcept {
   real::ensure();

@@ -58,10 +58,9 @@ WISP_EXPORT ssize_t sendfile64(int out, int in, off64_t* offset, size_t count) n
 WISP_EXPORT ssize_t splice(int in, off64_t* in_offset, int out, off64_t* out_offset, size_t size,
                            unsigned flags) {
   real::ensure();
-  bool may_wait = (flags & SPLICE_F_NONBLOCK) == 0 && on_task() &&
-                  (io::may_block(in) || io::may_block(out));
-  if (!may_wait)
-    return real::splice(in, in_offset, out, out_offset, size, flags);
+  bool may_wait =
+      (flags & SPLICE_F_NONBLOCK) == 0 && on_task() && (io::may_block(in) || io::may_block(out));
+  if (!may_wait) return real::splice(in, in_offset, out, out_offset, size, flags);
   BlockingRegion region;
   return real::splice(in, in_offset, out, out_offset, size, flags);
 }

@@ -9,7 +9,8 @@
 using namespace wisp;
 
 WISP_EXPORT int epoll_wait(int epoll, epoll_event* events, int max, int timeout) {
-  if (timeout == 0 || !on_task()) return real::ensure(), real::epoll_wait(epoll, events, max, timeout);
+  if (timeout == 0 || !on_task())
+    return real::ensure(), real::epoll_wait(epoll, events, max, timeout);
   uint64_t deadline =
       timeout < 0 ? kForever : monotonic_ns() + static_cast<uint64_t>(timeout) * 1000000u;
   return static_cast<int>(answer(io::epoll_wait_until(epoll, events, max, deadline)));
@@ -29,8 +30,8 @@ WISP_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int max, const time
                              const sigset_t* mask) {
   real::ensure();
   bool waits = timeout == nullptr || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
-  bool bad = timeout != nullptr && (timeout->tv_sec < 0 || timeout->tv_nsec < 0 ||
-                                    timeout->tv_nsec >= 1000000000);
+  bool bad = timeout != nullptr &&
+             (timeout->tv_sec < 0 || timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000);
   if (!waits || bad || !on_task() || mask != nullptr) {
     auto call = [&]() -> int {
       if (real::epoll_pwait2 != nullptr)

@@ -47,28 +47,28 @@ inline ssize_t answer(long r) {
 // ---- reading and writing at an offset -----------------------------------------------------------
 
 // A negative offset is an error that libc reports.
-#define WISP_POSITIONAL(name)                                                          \
-  WISP_EXPORT ssize_t name(int fd, void* buffer, size_t size, off_t offset) {          \
+#define WISP_POSITIONAL(name)                                                                  \
+  WISP_EXPORT ssize_t name(int fd, void* buffer, size_t size, off_t offset) {                  \
     if (offset < 0 || !on_task()) return real::ensure(), real::name(fd, buffer, size, offset); \
-    return answer(io::disk_read(fd, buffer, size, offset));                                  \
+    return answer(io::disk_read(fd, buffer, size, offset));                                    \
   }
 WISP_POSITIONAL(pread)
 WISP_POSITIONAL(pread64)
 #undef WISP_POSITIONAL
 
-#define WISP_POSITIONAL(name)                                                          \
-  WISP_EXPORT ssize_t name(int fd, const void* buffer, size_t size, off_t offset) {    \
+#define WISP_POSITIONAL(name)                                                                  \
+  WISP_EXPORT ssize_t name(int fd, const void* buffer, size_t size, off_t offset) {            \
     if (offset < 0 || !on_task()) return real::ensure(), real::name(fd, buffer, size, offset); \
-    return answer(io::disk_write(fd, buffer, size, offset));                           \
+    return answer(io::disk_write(fd, buffer, size, offset));                                   \
   }
 WISP_POSITIONAL(pwrite)
 WISP_POSITIONAL(pwrite64)
 #undef WISP_POSITIONAL
 
-#define WISP_POSITIONAL(name, does)                                                    \
-  WISP_EXPORT ssize_t name(int fd, const iovec* parts, int count, off_t offset) {      \
+#define WISP_POSITIONAL(name, does)                                                            \
+  WISP_EXPORT ssize_t name(int fd, const iovec* parts, int count, off_t offset) {              \
     if (offset < 0 || !on_task()) return real::ensure(), real::name(fd, parts, count, offset); \
-    return answer(io::does(fd, parts, count, offset));                                 \
+    return answer(io::does(fd, parts, count, offset));                                         \
   }
 WISP_POSITIONAL(preadv, disk_read)
 WISP_POSITIONAL(preadv64, disk_read)
@@ -77,11 +77,11 @@ WISP_POSITIONAL(pwritev64, disk_write)
 #undef WISP_POSITIONAL
 
 // What programs compiled with -D_FORTIFY_SOURCE call; libc's end them when the buffer is too small.
-#define WISP_POSITIONAL(name)                                                                  \
-  WISP_EXPORT ssize_t name(int fd, void* buffer, size_t size, off_t offset, size_t room) {     \
-    if (offset < 0 || size > room || !on_task())                                               \
-      return real::ensure(), real::name(fd, buffer, size, offset, room);                       \
-    return answer(io::disk_read(fd, buffer, size, offset));                                          \
+#define WISP_POSITIONAL(name)                                                              \
+  WISP_EXPORT ssize_t name(int fd, void* buffer, size_t size, off_t offset, size_t room) { \
+    if (offset < 0 || size > room || !on_task())                                           \
+      return real::ensure(), real::name(fd, buffer, size, offset, room);                   \
+    return answer(io::disk_read(fd, buffer, size, offset));                                \
   }
 WISP_POSITIONAL(__pread_chk)
 WISP_POSITIONAL(__pread64_chk)
@@ -113,8 +113,15 @@ int open_on_task(int dir, const char* path, int flags, mode_t mode) {
   long r = open_cached(dir, path, flags);
   if (WISP_LIKELY(r >= 0)) return static_cast<int>(r);
   switch (r) {
-    case -ENOENT: case -EACCES: case -ENOTDIR: case -ELOOP: case -EMFILE: case -ENFILE:
-    case -EINTR: case -ENXIO: case -EISDIR:
+    case -ENOENT:
+    case -EACCES:
+    case -ENOTDIR:
+    case -ELOOP:
+    case -EMFILE:
+    case -ENFILE:
+    case -EINTR:
+    case -ENXIO:
+    case -EISDIR:
       errno = static_cast<int>(-r);
       return -1;
     case -EAGAIN:
@@ -142,13 +149,13 @@ inline bool has_mode(int flags) {
 
 }  // namespace
 
-#define WISP_MODE(after)                               \
-  mode_t mode = 0;                                     \
-  if (has_mode(flags)) {                               \
-    va_list list;                                      \
-    va_start(list, after);                             \
+#define WISP_MODE(after)                                \
+  mode_t mode = 0;                                      \
+  if (has_mode(flags)) {                                \
+    va_list list;                                       \
+    va_start(list, after);                              \
     mode = static_cast<mode_t>(va_arg(list, unsigned)); \
-    va_end(list);                                      \
+    va_end(list);                                       \
   }
 
 WISP_EXPORT int open(const char* path, int flags, ...) {
@@ -172,24 +179,25 @@ WISP_EXPORT int creat(const char* path, mode_t mode) {
 }
 WISP_EXPORT int creat64(const char* path, mode_t mode) { return creat(path, mode); }
 // The fortified forms, which have no mode; libc's say so when one is needed.
-#define WISP_OPEN_2(name, flag)                                        \
-  WISP_EXPORT int name(const char* path, int flags) {                  \
+#define WISP_OPEN_2(name, flag)                                          \
+  WISP_EXPORT int name(const char* path, int flags) {                    \
     if (has_mode(flags)) return real::ensure(), real::name(path, flags); \
-    return do_open(AT_FDCWD, path, flags | flag, 0);                   \
+    return do_open(AT_FDCWD, path, flags | flag, 0);                     \
   }
 WISP_OPEN_2(__open_2, 0)
 WISP_OPEN_2(__open64_2, O_LARGEFILE)
 #undef WISP_OPEN_2
-#define WISP_OPEN_2(name, flag)                                              \
-  WISP_EXPORT int name(int dir, const char* path, int flags) {               \
+#define WISP_OPEN_2(name, flag)                                               \
+  WISP_EXPORT int name(int dir, const char* path, int flags) {                \
     if (has_mode(flags)) return real::ensure(), real::name(dir, path, flags); \
-    return do_open(dir, path, flags | flag, 0);                              \
+    return do_open(dir, path, flags | flag, 0);                               \
   }
 WISP_OPEN_2(__openat_2, 0)
 WISP_OPEN_2(__openat64_2, O_LARGEFILE)
 #undef WISP_OPEN_2
 
-// ---- calls that wait for the device by their nature -----------------------------------------------
+// ---- calls that wait for the device by their nature
+// -----------------------------------------------
 
 WISP_EXPORT int fsync(int fd) {
   return waiting(true, [=] { return real::fsync(fd); });
@@ -209,16 +217,16 @@ WISP_EXPORT int sync_file_range(int fd, off_t offset, off_t size, unsigned flags
 WISP_EXPORT int msync(void* address, size_t size, int flags) {
   return waiting((flags & MS_SYNC) != 0, [=] { return real::msync(address, size, flags); });
 }
-#define WISP_RESIZE(name)                                          \
-  WISP_EXPORT int name(int fd, off_t size) noexcept {              \
-    return waiting(true, [=] { return real::name(fd, size); });    \
+#define WISP_RESIZE(name)                                       \
+  WISP_EXPORT int name(int fd, off_t size) noexcept {           \
+    return waiting(true, [=] { return real::name(fd, size); }); \
   }
 WISP_RESIZE(ftruncate)
 WISP_RESIZE(ftruncate64)
 #undef WISP_RESIZE
-#define WISP_RESIZE(name)                                          \
-  WISP_EXPORT int name(const char* path, off_t size) noexcept {    \
-    return waiting(true, [=] { return real::name(path, size); });  \
+#define WISP_RESIZE(name)                                         \
+  WISP_EXPORT int name(const char* path, off_t size) noexcept {   \
+    return waiting(true, [=] { return real::name(path, size); }); \
   }
 WISP_RESIZE(truncate)
 WISP_RESIZE(truncate64)
@@ -238,21 +246,23 @@ WISP_ALLOCATE(posix_fallocate)
 WISP_ALLOCATE(posix_fallocate64)
 #undef WISP_ALLOCATE
 
-// ---- locks: interruptible by signals, as in the kernel (NIO breaks FileChannel.lock that way) -----
+// ---- locks: interruptible by signals, as in the kernel (NIO breaks FileChannel.lock that way)
+// -----
 
 WISP_EXPORT int flock(int fd, int operation) noexcept {
   return waiting((operation & LOCK_NB) == 0 && (operation & LOCK_UN) == 0,
                  [=] { return real::flock(fd, operation); });
 }
-#define WISP_LOCKF(name)                                                   \
-  WISP_EXPORT int name(int fd, int command, off_t size) {                  \
+#define WISP_LOCKF(name)                                                              \
+  WISP_EXPORT int name(int fd, int command, off_t size) {                             \
     return waiting(command == F_LOCK, [=] { return real::name(fd, command, size); }); \
   }
 WISP_LOCKF(lockf)
 WISP_LOCKF(lockf64)
 #undef WISP_LOCKF
 
-// ---- copies between files (sendfile and splice, which know sockets, are the descriptor family's) ---
+// ---- copies between files (sendfile and splice, which know sockets, are the descriptor family's)
+// ---
 
 WISP_EXPORT ssize_t copy_file_range(int in, off64_t* from, int out, off64_t* to, size_t size,
                                     unsigned flags) {

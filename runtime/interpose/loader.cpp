@@ -1,12 +1,13 @@
 // dlopen: a library with static TLS that arrives late is initialised by ld.so only in threads that
 // ld.so knows, so the blocks of tasks need the same done to them.
 //
-// A wrapper around dlopen would hide who calls it: libc takes the caller's $ORIGIN, RUNPATH and, for
-// what the library needs itself, RPATH from the return address. So our dlopen only leaves a mark and
-// jumps on. The mark makes the thread look for new modules when it next leaves the runtime, which it
-// does before another task can learn of the library through a lock, a queue or a wake-up; and at its
-// next dlsym, hence before it calls into the library itself. A library whose constructors enter the
-// runtime uses the mark up earlier, but after ld.so has listed the library, which is all we need.
+// A wrapper around dlopen would hide who calls it: libc takes the caller's $ORIGIN, RUNPATH and,
+// for what the library needs itself, RPATH from the return address. So our dlopen only leaves a
+// mark and jumps on. The mark makes the thread look for new modules when it next leaves the
+// runtime, which it does before another task can learn of the library through a lock, a queue or a
+// wake-up; and at its next dlsym, hence before it calls into the library itself. A library whose
+// constructors enter the runtime uses the mark up earlier, but after ld.so has listed the library,
+// which is all we need.
 #include <link.h>
 
 #include "coroutine/thread_block.h"

@@ -1,11 +1,11 @@
 // Name services: hosts, users, groups. libc asks them with calls of its own that nobody can
-// interpose (DNS by its internal poll, NSS modules, nscd), and a lookup may take seconds. So each is
-// announced: the task waits on its kernel thread, the carrier goes to others.
+// interpose (DNS by its internal poll, NSS modules, nscd), and a lookup may take seconds. So each
+// is announced: the task waits on its kernel thread, the carrier goes to others.
 //
 // What libc keeps per thread for it (the resolver's state, its thread-local context) is the task's
 // own, because the task has its own TLS block (coroutine/thread_block.cpp gives each a resolver
-// state). An NSS module that calls an interposed function (a lock, poll) enters the runtime; that is
-// allowed: from then on the task waits as tasks do, and the region ends early.
+// state). An NSS module that calls an interposed function (a lock, poll) enters the runtime; that
+// is allowed: from then on the task waits as tasks do, and the region ends early.
 #include <grp.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -28,7 +28,8 @@ inline auto asking(F&& call) {
 
 }  // namespace
 
-// ---- hosts and services ---------------------------------------------------------------------------
+// ---- hosts and services
+// ---------------------------------------------------------------------------
 
 WISP_EXPORT int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
                             addrinfo** result) {
@@ -65,7 +66,8 @@ WISP_EXPORT int gethostbyaddr_r(const void* address, socklen_t length, int famil
   });
 }
 
-// ---- users and groups: files here, LDAP or sssd elsewhere -----------------------------------------
+// ---- users and groups: files here, LDAP or sssd elsewhere
+// -----------------------------------------
 
 WISP_EXPORT passwd* getpwnam(const char* name) {
   return asking([=] { return real::getpwnam(name); });

@@ -27,9 +27,9 @@ static FILE* open_stat(WispTask* task) {
   char letter = state == TaskState::Parked ? 'S' : 'R';
   char line[256];
   int pid = kernel::getpid();
-  int length = snprintf(line, sizeof line,
-                        "%u (%s) %c %d %d 0 0 -1 0 0 0 0 0 %lu 0 0 0 20 0 1 0 0 0 0\n", task->tid,
-                        task->name, letter, pid, pid, ticks);
+  int length =
+      snprintf(line, sizeof line, "%u (%s) %c %d %d 0 0 -1 0 0 0 0 0 %lu 0 0 0 20 0 1 0 0 0 0\n",
+               task->tid, task->name, letter, pid, pid, ticks);
   FILE* file = fmemopen(nullptr, static_cast<size_t>(length) + 1, "w+");
   if (file == nullptr) return nullptr;
   fwrite(line, 1, static_cast<size_t>(length), file);
@@ -48,6 +48,4 @@ WISP_EXPORT FILE* fopen(const char* path, const char* mode) {
   return real::fopen(path, mode);
 }
 
-WISP_EXPORT FILE* fopen64(const char* path, const char* mode) {
-  return fopen(path, mode);
-}
+WISP_EXPORT FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }

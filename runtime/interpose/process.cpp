@@ -26,7 +26,8 @@ static WispTask* me() { return interposing() ? current_task() : nullptr; }
 
 using namespace wisp;
 
-// ---- children ------------------------------------------------------------------------------------
+// ---- children
+// ------------------------------------------------------------------------------------
 
 WISP_EXPORT pid_t fork() noexcept {
   real::ensure();
@@ -60,7 +61,8 @@ extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long resu
   return -1;
 }
 
-// ---- exec: only the environment of a launcher that executes itself matters -------------------------
+// ---- exec: only the environment of a launcher that executes itself matters
+// -------------------------
 
 static char* const* environment_of_exec(const char* path, char* const envp[]) {
   if (!interposing() || g_exec_environment == nullptr) return envp;
@@ -83,7 +85,8 @@ WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   return real::execvp(file, argv);
 }
 
-// ---- the end ---------------------------------------------------------------------------------------
+// ---- the end
+// ---------------------------------------------------------------------------------------
 
 // exit() needs no help: it runs on the calling task, other tasks go on until the kernel ends them,
 // as other threads would, and nothing of ours is freed. The statistics line is a destructor's.
@@ -91,13 +94,13 @@ static void before_exit() {
   if (interposing() && g_before_exit != nullptr) g_before_exit();
 }
 
-extern "C" [[noreturn]] __attribute__((visibility("default"))) void _exit(int status) {
+extern "C" __attribute__((noreturn, visibility("default"))) void _exit(int status) {
   real::ensure();
   before_exit();
   real::_exit(status);
   __builtin_unreachable();
 }
 
-extern "C" [[noreturn]] __attribute__((visibility("default"))) void _Exit(int status) noexcept {
+extern "C" __attribute__((noreturn, visibility("default"))) void _Exit(int status) noexcept {
   _exit(status);
 }

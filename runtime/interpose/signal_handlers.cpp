@@ -14,7 +14,8 @@ WISP_EXPORT int sigaction(int sig, const struct sigaction* act, struct sigaction
 }
 
 static sighandler_t install(int sig, sighandler_t handler, int flags, bool mask_itself) {
-  struct sigaction act {}, old;
+  struct sigaction act {
+  }, old;
   act.sa_handler = handler;
   act.sa_flags = flags;
   sigemptyset(&act.sa_mask);
@@ -76,16 +77,16 @@ static void note_jump(const __jmp_buf_tag* env) {
   task_mask_change(task, SIG_SETMASK, &mask, nullptr);
 }
 
-extern "C" [[noreturn]] __attribute__((visibility("default"))) void siglongjmp(
-    __jmp_buf_tag* env, int value) noexcept {
+extern "C" __attribute__((noreturn, visibility("default"))) void siglongjmp(__jmp_buf_tag* env,
+                                                                            int value) noexcept {
   real::ensure();
   note_jump(env);
   real::siglongjmp(env, value);
   __builtin_unreachable();
 }
 
-extern "C" [[noreturn]] __attribute__((visibility("default"))) void longjmp(__jmp_buf_tag* env,
-                                                                          int value) noexcept {
+extern "C" __attribute__((noreturn, visibility("default"))) void longjmp(__jmp_buf_tag* env,
+                                                                         int value) noexcept {
   real::ensure();
   note_jump(env);
   real::longjmp(env, value);

@@ -135,7 +135,8 @@ WISP_EXPORT int pause() {
 }
 
 // X/Open's: takes one signal out of the mask while it waits. (The header renames BSD's version.)
-extern "C" __attribute__((visibility("default"))) int x_open_sigpause(int sig) asm("__xpg_sigpause");
+extern "C" __attribute__((visibility("default"))) int x_open_sigpause(int sig) asm(
+    "__xpg_sigpause");
 int x_open_sigpause(int sig) {
   sigset_t now;
   change_mask(SIG_BLOCK, nullptr, &now);

@@ -83,7 +83,8 @@ WISP_EXPORT int pthread_getname_np(pthread_t thread, char* buffer, size_t size) 
   return copy_name(task->name, buffer, size);
 }
 
-// ---- CPU time ------------------------------------------------------------------------------------
+// ---- CPU time
+// ------------------------------------------------------------------------------------
 
 WISP_EXPORT int pthread_getcpuclockid(pthread_t thread, clockid_t* clock) noexcept {
   real::ensure();
@@ -118,7 +119,8 @@ WISP_EXPORT int clock_getres(clockid_t clock, timespec* resolution) noexcept {
   return real::clock_getres(clock, resolution);
 }
 
-// ---- scheduling: tasks have no policy or priority of their own -----------------------------------
+// ---- scheduling: tasks have no policy or priority of their own
+// -----------------------------------
 
 WISP_EXPORT int pthread_getschedparam(pthread_t thread, int* policy, sched_param* param) noexcept {
   real::ensure();
@@ -187,15 +189,15 @@ WISP_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t size,
 
 WISP_EXPORT int sched_getaffinity(pid_t tid, size_t size, cpu_set_t* set) noexcept {
   real::ensure();
-  bool about_task = tid == 0 ? interposing() && current_task() != nullptr
-                             : known_tid(tid) != nullptr;
+  bool about_task =
+      tid == 0 ? interposing() && current_task() != nullptr : known_tid(tid) != nullptr;
   return about_task ? task_affinity(size, set) : real::sched_getaffinity(tid, size, set);
 }
 
 WISP_EXPORT int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t* set) noexcept {
   real::ensure();
-  bool about_task = tid == 0 ? interposing() && current_task() != nullptr
-                             : known_tid(tid) != nullptr;
+  bool about_task =
+      tid == 0 ? interposing() && current_task() != nullptr : known_tid(tid) != nullptr;
   if (!about_task) return real::sched_setaffinity(tid, size, set);
   if (any_processor(size, set)) return 0;
   errno = EINVAL;

@@ -17,9 +17,9 @@ bool (*g_make_task)(const void* caller) = nullptr;
 bool (*g_start_scheduler)() = nullptr;
 
 // __pthread_register_cancel and its opposite are what compiled pthread_cleanup_push code calls, in
-// every libc since 2.3.3. Runs the start routine under the outermost cleanup handler, as glibc's own thread start does:
-// libc's pthread_exit (and an accepted cancellation) unwinds the stack, C++ destructors and C
-// cleanup handlers included, and then jumps here.
+// every libc since 2.3.3. Runs the start routine under the outermost cleanup handler, as glibc's
+// own thread start does: libc's pthread_exit (and an accepted cancellation) unwinds the stack, C++
+// destructors and C cleanup handlers included, and then jumps here.
 static void* call_start_routine(WispTask* self) {
   __pthread_unwind_buf_t buffer;
   void* registers = buffer.__cancel_jmp_buf;
@@ -79,8 +79,8 @@ static bool has_own_stack(const pthread_attr_t* attr) {
 
 using namespace wisp;
 
-WISP_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr,
-                               void* (*start)(void*), void* argument) noexcept {
+WISP_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr, void* (*start)(void*),
+                               void* argument) noexcept {
   real::ensure();
   if (interposing() && g_make_task != nullptr && g_make_task(__builtin_return_address(0)) &&
       !has_own_stack(attr) && g_start_scheduler())
@@ -153,7 +153,8 @@ WISP_EXPORT int pthread_cancel(pthread_t thread) {
   if (task == nullptr) return real::pthread_cancel(thread);
   // libc marks the request in the thread's block and then signals a tid that the kernel does not
   // know: the task acts on the mark at its next cancellation point inside libc, which is all that
-  // deferred cancellation promises; it is not woken from a wait, and never cancelled asynchronously.
+  // deferred cancellation promises; it is not woken from a wait, and never cancelled
+  // asynchronously.
   task->result = PTHREAD_CANCELED;
   real::pthread_cancel(thread);
   return 0;

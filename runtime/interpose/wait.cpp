@@ -37,20 +37,19 @@ WISP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {
   return waiting(options, [=] { return real::waitid(type, id, info, options); });
 }
 
-// The caller stands still until its child has executed the program (the kernel's vfork), which takes
-// as long as the program's file takes to be read. libc's child calls nothing that is interposed.
+// The caller stands still until its child has executed the program (the kernel's vfork), which
+// takes as long as the program's file takes to be read. libc's child calls nothing that is
+// interposed.
 WISP_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                             const posix_spawnattr_t* attributes, char* const argv[],
                             char* const envp[]) {
-  return waiting(0,
-                 [=] { return real::posix_spawn(pid, path, actions, attributes, argv, envp); });
+  return waiting(0, [=] { return real::posix_spawn(pid, path, actions, attributes, argv, envp); });
 }
 WISP_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                              const posix_spawn_file_actions_t* actions,
                              const posix_spawnattr_t* attributes, char* const argv[],
                              char* const envp[]) {
-  return waiting(0,
-                 [=] { return real::posix_spawnp(pid, file, actions, attributes, argv, envp); });
+  return waiting(0, [=] { return real::posix_spawnp(pid, file, actions, attributes, argv, envp); });
 }
 WISP_EXPORT int system(const char* command) {
   return waiting(0, [=] { return real::system(command); });

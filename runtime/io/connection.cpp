@@ -2,12 +2,13 @@
 // O_NONBLOCK belongs to the file, which other processes may have as well.
 //
 // accept: the program's listening socket is left as it is. A task asks poll(2) first and then
-// accepts; between the two only another acceptor can take the connection away, so tasks do it one at
-// a time (accept_lock). An acceptor outside this protocol (another process, a kernel thread of the
-// program) costs at worst one accept that blocks its kernel thread: SysMonitor hands its carrier on.
+// accepts; between the two only another acceptor can take the connection away, so tasks do it one
+// at a time (accept_lock). An acceptor outside this protocol (another process, a kernel thread of
+// the program) costs at worst one accept that blocks its kernel thread: SysMonitor hands its
+// carrier on.
 //
-// connect: O_NONBLOCK is set for the length of the system call. A socket that is being connected has
-// no other users yet (reads and writes of tasks do not look at the flag).
+// connect: O_NONBLOCK is set for the length of the system call. A socket that is being connected
+// has no other users yet (reads and writes of tasks do not look at the flag).
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -54,7 +55,8 @@ long accept_once(int fd, sockaddr* address, socklen_t* length, int flags) {
 long ready_now(int fd, short events) {
   pollfd p{fd, events, 0};
   timespec zero{0, 0};
-  return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, reinterpret_cast<long>(&zero), 0, 8);
+  return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, reinterpret_cast<long>(&zero), 0,
+                      8);
 }
 
 }  // namespace
@@ -96,8 +98,8 @@ long connect(int fd, const sockaddr* address, socklen_t length) {
     if (ready_now(call.fd(), POLLOUT) != 0) {
       int error = 0;
       socklen_t size = sizeof error;
-      r = kernel::call(SYS_getsockopt, call.fd(), SOL_SOCKET, SO_ERROR, reinterpret_cast<long>(&error),
-                       reinterpret_cast<long>(&size));
+      r = kernel::call(SYS_getsockopt, call.fd(), SOL_SOCKET, SO_ERROR,
+                       reinterpret_cast<long>(&error), reinterpret_cast<long>(&size));
       return r < 0 ? r : -error;
     }
     r = call.wait(seen);

@@ -1,5 +1,5 @@
-// The descriptor table: what the runtime knows of each descriptor number, and the two words on which
-// tasks wait for it. One record per number, found without a lock, never freed.
+// The descriptor table: what the runtime knows of each descriptor number, and the two words on
+// which tasks wait for it. One record per number, found without a lock, never freed.
 //
 // A number's LIFE is the time between the calls that change what it stands for (creation, dup2 onto
 // it, close). `state` holds the life's count in its upper half, so that whatever was learned in one
@@ -22,11 +22,11 @@ namespace wisp::io {
 // What a descriptor is. Unknown: not looked at yet in this life.
 enum Kind : uint32_t {
   kUnknown = 0,
-  kSocket,     // recv/send with MSG_DONTWAIT
-  kStream,     // pipe, FIFO, eventfd, timerfd, inotify...: RWF_NOWAIT, or poll and then read
-  kTerminal,   // poll and then read; writes go straight
-  kDisk,       // regular file, directory, block device: io/disk
-  kStraight,   // nothing to wait for, or nothing to be had but the call itself
+  kSocket,    // recv/send with MSG_DONTWAIT
+  kStream,    // pipe, FIFO, eventfd, timerfd, inotify...: RWF_NOWAIT, or poll and then read
+  kTerminal,  // poll and then read; writes go straight
+  kDisk,      // regular file, directory, block device: io/disk
+  kStraight,  // nothing to wait for, or nothing to be had but the call itself
 };
 
 // Lower half of Descriptor::state.
@@ -42,7 +42,7 @@ constexpr uint32_t kRegistered = 1u << 8;
 constexpr uint32_t kNeverDrained = 1u << 9;
 constexpr uint32_t kNoNowait = 1u << 10;  // the kernel knows no RWF_NOWAIT for it
 constexpr uint32_t kListening = 1u << 11;
-constexpr uint32_t kEnded = 1u << 12;     // the pump saw an end or an error on it
+constexpr uint32_t kEnded = 1u << 12;  // the pump saw an end or an error on it
 // Upper 16 bits: how many blocking calls wait in this life (see io/kept.h).
 constexpr uint32_t kOneCaller = 1u << 16;
 constexpr uint32_t kCallers = 0xffff0000u;
@@ -59,7 +59,7 @@ struct alignas(kCacheLine) Descriptor {
   // The value of `in` (with bit 0 set) at which a reader saw a registered TCP stream drained: until
   // the word moves there is nothing to read, and a wait can do without the try.
   std::atomic<uint32_t> drained{0};
-  std::atomic<uint32_t> accept_lock{0};  // 0 free, 1 held, 2 held and waited for (io/accept)
+  std::atomic<uint32_t> accept_lock{0};     // 0 free, 1 held, 2 held and waited for (io/accept)
   std::atomic<PollNode*> pollers{nullptr};  // waits on several at once (io/poll_wait)
   // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered.
   std::atomic<uint64_t> receive_timeout{0};
@@ -72,7 +72,8 @@ constexpr uint32_t kMaxDescriptors = 1u << 20;
 Descriptor* descriptor_find(int fd);
 // The same, made if need be; null if fd is negative, beyond the table, or without memory.
 Descriptor* descriptor_get(int fd);
-// `state` with a kind in it: asks the kernel on the first use in a life. kUnknown: a bad descriptor.
+// `state` with a kind in it: asks the kernel on the first use in a life. kUnknown: a bad
+// descriptor.
 uint64_t descriptor_know(int fd, Descriptor* d);
 
 // --- what the program did, called by interpose/ on every thread

@@ -1,10 +1,10 @@
 // The table's memory and the changes of life. See descriptor.h.
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/ioctl.h>
 
 #include "io/descriptor.h"
 #include "io/event_pump.h"
@@ -109,7 +109,7 @@ uint64_t descriptor_know(int fd, Descriptor* d) {
   uint64_t s = d->state.load(std::memory_order_acquire);
   while (WISP_UNLIKELY(kind_of(s) == kUnknown)) {
     // Not by libc: its fstat is a newer symbol than we may need, and errno stays the caller's.
-    struct stat st;
+    struct stat st = {};
     long flags = kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&st));
     if (flags == 0) flags = kernel::call(SYS_fcntl, fd, F_GETFL);
     if (flags < 0) return s;

@@ -36,14 +36,15 @@ namespace {
 
 constexpr size_t kAlwaysAsk = 256 * 1024;
 constexpr size_t kMostPerCall = 0x7ffff000;  // the kernel's own limit for one read or write
-constexpr uint64_t kPageMask = 4095;         // of the smallest page: a partly cached read ends on one
+constexpr uint64_t kPageMask = 4095;  // of the smallest page: a partly cached read ends on one
 
 long plain_read(int fd, const iovec* v, int n, off_t at) {
   long p = reinterpret_cast<long>(v);
   if (n == 1) {
     long b = reinterpret_cast<long>(v->iov_base);
     long size = static_cast<long>(v->iov_len);
-    return at < 0 ? kernel::call(SYS_read, fd, b, size) : kernel::call(SYS_pread64, fd, b, size, at);
+    return at < 0 ? kernel::call(SYS_read, fd, b, size)
+                  : kernel::call(SYS_pread64, fd, b, size, at);
   }
   return at < 0 ? kernel::call(SYS_readv, fd, p, n) : kernel::call(SYS_preadv, fd, p, n, at, 0);
 }
@@ -174,18 +175,25 @@ WISP_NOINLINE long careful_read(DiskHistory& h, int fd, const iovec* v, int n, s
   return asking_read(h, fd, v, n, size, offset);
 }
 
-// May this read go to the kernel as it is?
-inline bool trusted(DiskHistory& h, size_t size, off_t offset) {
-  if (WISP_UNLIKELY(size >= kAlwaysAsk)) return false;
-  if (WISP_UNLIKELY(!h.use_trust())) return false;
+// May this read go to the kernel as it is? A task whose carrier was taken (it computed past its
+// tick) is a plain thread until it next parks: it has nothing to lose by waiting.
+inline bool trusted(DiskHistory& h, WispTask* me, size_t size, off_t offset) {
+  if (WISP_LIKELY(me->handoff.is_none())) {
+    if (WISP_UNLIKELY(size >= kAlwaysAsk)) return false;
+    if (WISP_UNLIKELY(!h.use_trust())) return false;
+  }
   if (offset >= 0) return true;
   uint32_t r = h.reader.load(std::memory_order_relaxed);
-  return r == DiskHistory::kShared || r == current_task()->tid;
+  return r == DiskHistory::kShared || r == me->tid;
 }
 
-// A trusted read during which SysMonitor took the carrier has waited for the disk.
-inline void check_trust(DiskHistory& h) {
-  if (WISP_UNLIKELY(!current_task()->handoff.is_none())) h.miss();
+// A trusted read during which SysMonitor took the carrier has waited for the disk, most likely.
+inline long trusted_read(DiskHistory& h, WispTask* me, int fd, const iovec* v, int n,
+                         off_t offset) {
+  bool had_carrier = me->handoff.is_none();
+  long r = plain_read(fd, v, n, offset);
+  if (WISP_UNLIKELY(had_carrier && !me->handoff.is_none())) h.miss();
+  return r;
 }
 
 size_t total(const iovec* v, int n) {
@@ -199,14 +207,9 @@ size_t total(const iovec* v, int n) {
 long disk_read(int fd, void* buffer, size_t size, off_t offset) {
   DiskHistory& h = disk_history(fd);
   iovec one{buffer, size};
-  long r;
-  if (WISP_LIKELY(trusted(h, size, offset))) {
-    r = plain_read(fd, &one, 1, offset);
-    check_trust(h);
-  } else {
-    r = careful_read(h, fd, &one, 1, size, offset);
-  }
-  return r;
+  WispTask* me = current_task();
+  if (WISP_LIKELY(trusted(h, me, size, offset))) return trusted_read(h, me, fd, &one, 1, offset);
+  return careful_read(h, fd, &one, 1, size, offset);
 }
 
 long disk_read(int fd, const iovec* parts, int count, off_t offset) {
@@ -214,14 +217,10 @@ long disk_read(int fd, const iovec* parts, int count, off_t offset) {
   if (count <= 0 || count > 1024) return plain_read(fd, parts, count, offset);
   DiskHistory& h = disk_history(fd);
   size_t size = total(parts, count);
-  long r;
-  if (WISP_LIKELY(trusted(h, size, offset))) {
-    r = plain_read(fd, parts, count, offset);
-    check_trust(h);
-  } else {
-    r = careful_read(h, fd, parts, count, size, offset);
-  }
-  return r;
+  WispTask* me = current_task();
+  if (WISP_LIKELY(trusted(h, me, size, offset)))
+    return trusted_read(h, me, fd, parts, count, offset);
+  return careful_read(h, fd, parts, count, size, offset);
 }
 
 // Writes go to the page cache, and wait only when the kernel throttles the writer: nothing tells
@@ -233,8 +232,7 @@ long disk_write(int fd, const void* buffer, size_t size, off_t offset) {
     return offset < 0 ? kernel::call(SYS_write, fd, b, n)
                       : kernel::call(SYS_pwrite64, fd, b, n, offset);
   };
-  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous)))
-    return disk_wait(call);
+  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous))) return disk_wait(call);
   return call();
 }
 
@@ -244,8 +242,7 @@ long disk_write(int fd, const iovec* parts, int count, off_t offset) {
     return offset < 0 ? kernel::call(SYS_writev, fd, v, count)
                       : kernel::call(SYS_pwritev, fd, v, count, offset, 0);
   };
-  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous)))
-    return disk_wait(call);
+  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous))) return disk_wait(call);
   return call();
 }
 

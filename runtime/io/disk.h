@@ -22,8 +22,11 @@ long disk_write(int fd, const iovec* parts, int count, off_t offset);
 // number is forgotten. Forgetting to say so costs speed, never correctness. Any thread.
 void disk_opened(int fd, int flags);
 
-// Around a call that announces itself as slow (fsync, flock, ftruncate...). On a kernel thread and
-// inside the runtime it is the call alone. Measured: docs/design.md, "Disk files".
+// Around a call that announces itself as slow (fsync, flock, ftruncate...); nothing on a kernel
+// thread, not to be used inside the runtime. Cost of the region: 75-90 ns while nobody waits for
+// the carrier, about 2 us when somebody does (a worker is woken). No pool stands behind it: the
+// task's own kernel thread waits, as on plain threads, so a bounded pool would only add a queue,
+// and a deadlock where a pool full of lock waiters keeps the lock's holder out.
 template <typename F>
 inline auto disk_wait(F&& call) {
   BlockingRegion region;

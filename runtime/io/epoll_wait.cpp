@@ -22,8 +22,7 @@ long epoll_wait_until(int epoll, epoll_event* events, int max, uint64_t deadline
     }
     long r = look(epoll, events, max, 0);
     if (r != 0) return r;
-    Wait w = d != nullptr ? wait_for(epoll, d, life, Direction::In, seen, deadline)
-                          : Wait::Refused;
+    Wait w = d != nullptr ? wait_for(epoll, d, life, Direction::In, seen, deadline) : Wait::Refused;
     switch (w) {
       case Wait::TimedOut:
         return look(epoll, events, max, 0);  // as the kernel: a last look

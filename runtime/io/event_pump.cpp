@@ -100,9 +100,10 @@ void interrupt() {
   kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
 }
 
-// Threads in a waiting poll: the poller, and for a moment those chosen for a carrier whose interrupt
-// has not reached them yet while the next poller is there already. An interrupt may be for any of
-// them, so only the last one out takes it away (it is level-triggered); before, it is passed on.
+// Threads in a waiting poll: the poller, and for a moment those chosen for a carrier whose
+// interrupt has not reached them yet while the next poller is there already. An interrupt may be
+// for any of them, so only the last one out takes it away (it is level-triggered); before, it is
+// passed on.
 std::atomic<int> g_inside{0};
 
 void take_interrupt(bool others) {

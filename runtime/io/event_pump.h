@@ -8,8 +8,8 @@
 
 namespace wisp::io {
 
-// Registers fd in the life `life` of its record, and starts the pump on the first call. False if the
-// kernel refuses (not pollable, no memory, no descriptors left): the caller does without.
+// Registers fd in the life `life` of its record, and starts the pump on the first call. False if
+// the kernel refuses (not pollable, no memory, no descriptors left): the caller does without.
 // `verify`: registered already, but maybe not this very file: make sure.
 bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify);
 // Takes fd's present file out. Errors are of no interest.

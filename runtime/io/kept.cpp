@@ -31,7 +31,9 @@ int high_duplicate(int fd) {
   // Programs expect the lowest free number for their own descriptors.
   rlimit limit{0, 0};
   kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
-  long from = limit.rlim_cur > 1024 ? 1000 : limit.rlim_cur > 64 ? static_cast<long>(limit.rlim_cur) / 2 : 0;
+  long from = limit.rlim_cur > 1024 ? 1000
+              : limit.rlim_cur > 64 ? static_cast<long>(limit.rlim_cur) / 2
+                                    : 0;
   return static_cast<int>(kernel::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));
 }
 

@@ -34,7 +34,8 @@ void chain(PollNode* node) {
   node->prev = nullptr;
   node->next = head;
   if (head != nullptr) head->prev = node;
-  node->d->pollers.store(node, std::memory_order_relaxed);  // the fence after the last one publishes
+  node->d->pollers.store(node,
+                         std::memory_order_relaxed);  // the fence after the last one publishes
 }
 
 void unchain(PollNode* node) {
@@ -225,10 +226,10 @@ int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadli
       left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
     }
     BlockingRegion region;
-    return static_cast<int>(kernel::call(SYS_pselect6, n, reinterpret_cast<long>(in),
-                                         reinterpret_cast<long>(out), reinterpret_cast<long>(except),
-                                         deadline != kForever ? reinterpret_cast<long>(&left) : 0,
-                                         0));
+    return static_cast<int>(
+        kernel::call(SYS_pselect6, n, reinterpret_cast<long>(in), reinterpret_cast<long>(out),
+                     reinterpret_cast<long>(except),
+                     deadline != kForever ? reinterpret_cast<long>(&left) : 0, 0));
   }
   uint64_t any[kMaxWords] = {};
   for (int s = 0; s < 3; ++s) {

@@ -1,7 +1,7 @@
-// read and write on whatever a descriptor is. What is not a socket has no MSG_DONTWAIT: the kernel's
-// RWF_NOWAIT where the file knows it, else a look with poll(2) first. Somebody else may take the
-// bytes between the look and the read; that read then blocks its kernel thread, and SysMonitor hands
-// the carrier on: slow, not stuck.
+// read and write on whatever a descriptor is. What is not a socket has no MSG_DONTWAIT: the
+// kernel's RWF_NOWAIT where the file knows it, else a look with poll(2) first. Somebody else may
+// take the bytes between the look and the read; that read then blocks its kernel thread, and
+// SysMonitor hands the carrier on: slow, not stuck.
 #include <limits.h>
 #include <poll.h>
 

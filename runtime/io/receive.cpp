@@ -139,7 +139,8 @@ long receive_message(int fd, msghdr* m, int flags) {
     }
   }
   // The kernel writes lengths into the header only on success: the same one serves every try.
-  return call_until_done(call, [&] { return once(m, flags | MSG_DONTWAIT); }, plain);
+  return call_until_done(
+      call, [&] { return once(m, flags | MSG_DONTWAIT); }, plain);
 }
 
 long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout) {
@@ -173,8 +174,8 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
   if (timeout != nullptr) {
     uint64_t now = monotonic_ns();
     uint64_t left = deadline > now ? deadline - now : 0;
-    *timeout = timespec{static_cast<time_t>(left / 1000000000u),
-                        static_cast<long>(left % 1000000000u)};
+    *timeout =
+        timespec{static_cast<time_t>(left / 1000000000u), static_cast<long>(left % 1000000000u)};
   }
   return done;
 }

@@ -48,7 +48,8 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
     if (r == -EAGAIN) r = call.wait(seen);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall) {
-      r = call.make([&] { return send_once(call.fd(), p + done, size - done, flags, to, to_length); });
+      r = call.make(
+          [&] { return send_once(call.fd(), p + done, size - done, flags, to, to_length); });
       if (r >= 0) return static_cast<long>(done) + r;
     }
     return done != 0 ? static_cast<long>(done) : r;

@@ -37,8 +37,8 @@ inline long write(int fd, const void* buffer, size_t size) {
   return write_vector(fd, &one, 1);
 }
 
-// A call that moves bytes out of or into a descriptor inside the kernel (sendfile, splice) and would
-// block there: true if it had better be made in a BlockingRegion.
+// A call that moves bytes out of or into a descriptor inside the kernel (sendfile, splice) and
+// would block there: true if it had better be made in a BlockingRegion.
 bool may_block(int fd);
 
 }  // namespace wisp::io

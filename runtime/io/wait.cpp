@@ -13,8 +13,8 @@ namespace wisp::io {
 
 Wait after_signal(WispTask* task) {
   constexpr uint64_t kNoSignals = kDeferredMark | kLoaderMark;
-  uint64_t due =
-      task->self->pending_signals.load(std::memory_order_relaxed) & ~task->signal_mask & ~kNoSignals;
+  uint64_t due = task->self->pending_signals.load(std::memory_order_relaxed) & ~task->signal_mask &
+                 ~kNoSignals;
   for (; due != 0; due &= due - 1) {
     struct sigaction action;
     if (action_set(__builtin_ctzll(due) + 1, nullptr, &action) != 0) continue;

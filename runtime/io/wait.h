@@ -10,7 +10,7 @@
 namespace wisp::io {
 
 enum class Wait {
-  Ready,        // the word has moved (or may have): try again
+  Ready,  // the word has moved (or may have): try again
   TimedOut,
   Interrupted,  // a handler ran that does not restart calls: EINTR
   Restart,      // handlers ran that restart calls, or none
@@ -37,7 +37,8 @@ inline uint32_t word_value(const std::atomic<uint32_t>& word) {
   return word.load(std::memory_order_acquire) & ~1u;
 }
 
-// One blocking call: keeps the record, its life, and the deadline that SO_RCVTIMEO/SO_SNDTIMEO give.
+// One blocking call: keeps the record, its life, and the deadline that SO_RCVTIMEO/SO_SNDTIMEO
+// give.
 class BlockingCall {
  public:
   BlockingCall(int fd, Direction direction)
@@ -50,7 +51,8 @@ class BlockingCall {
   BlockingCall(const BlockingCall&) = delete;
   BlockingCall& operator=(const BlockingCall&) = delete;
 
-  // Nothing to add to what the kernel does: bad, always ready, or non-blocking by the program's wish.
+  // Nothing to add to what the kernel does: bad, always ready, or non-blocking by the program's
+  // wish.
   bool straight() const {
     return d_ != nullptr && (kind() == kUnknown || kind() == kStraight || kind() == kDisk ||
                              (state_ & kNonBlocking) != 0);
@@ -86,8 +88,8 @@ class BlockingCall {
   Descriptor* d_;
   uint64_t state_ = 0;
   uint64_t deadline_ = kForever;
-  bool timed_ = false;   // deadline_ is known
-  bool kept_ = false;    // fd_ is a kept duplicate
+  bool timed_ = false;  // deadline_ is known
+  bool kept_ = false;   // fd_ is a kept duplicate
   // From the end of a life to the next wait the call stays inside the runtime: a signal sent after
   // the close finds it waiting, as it would in the kernel.
   bool inside_ = false;

@@ -87,7 +87,7 @@ char** second_environment(const char* library, const char* options) {
         assignment("WISP_OPTIONS", before != nullptr ? before : "", both ? "," : "", options);
   }
   for (size_t i = 0; i < count; i++) {
-    if (vector[i] == nullptr) return nullptr;
+    if (vector[i] == nullptr) return nullptr;  // NOLINT(clang-analyzer-unix.Malloc): no memory
   }
   return vector;
 }
@@ -129,6 +129,7 @@ int reexecute(const char* options) {
   char** argv = bytes != nullptr ? as_vector(bytes, size, 0, &count) : nullptr;
   char** environment = second_environment(library, options);
   if (argv == nullptr || count == 0 || environment == nullptr) {
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a few kilobytes, once, and the program goes on
     return run_plain("/proc/self/cmdline or environ cannot be read");
   }
   // The signal mask goes along as it is: HotSpot changes it only after the agents are loaded.

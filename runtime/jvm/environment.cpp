@@ -48,8 +48,8 @@ void environment_take_out() {
   for (char** from = environ; from != nullptr && *from != nullptr; ++from) {
     bool keep = true;
     if (is_preload(*from)) {
-      char* copy = strdup(*from);
-      if (copy != nullptr && g_taken_count < kMaxTaken) g_taken[g_taken_count++] = copy;
+      char* copy = g_taken_count < kMaxTaken ? strdup(*from) : nullptr;
+      if (copy != nullptr) g_taken[g_taken_count++] = copy;
       keep = strip_preload(*from + kPreloadLength);
     } else if (is_wisp(*from)) {
       if (g_taken_count < kMaxTaken) g_taken[g_taken_count++] = *from;

@@ -1,13 +1,17 @@
-// Registers the MXBean when, and only when, the platform MBean server comes into being. The way there
-// costs nothing to programs without JMX, and needs neither an option nor an agent:
+// Registers the MXBean when, and only when, the platform MBean server comes into being. The way
+// there costs nothing to programs without JMX, and needs neither an option nor an agent:
 //
-//   JVM_GetManagement   what libmanagement asks HotSpot for in its JNI_OnLoad; as with JVM_StartThread
+//   JVM_GetManagement   what libmanagement asks HotSpot for in its JNI_OnLoad; as with
+//   JVM_StartThread
 //                       our definition is found first. Only programs that use java.lang.management
-//                       come here. The library that has getDiagnosticCommands gets our version bound.
-//   getDiagnosticCommands   is called on JDK 8 to 25 by the registration of the DiagnosticCommand bean,
+//                       come here. The library that has getDiagnosticCommands gets our version
+//                       bound.
+//   getDiagnosticCommands   is called on JDK 8 to 25 by the registration of the DiagnosticCommand
+//   bean,
 //                       which is part of making the platform MBean server: by then the server is in
 //                       ManagementFactory.platformMBeanServer, and we add our bean to it.
-//   The classes are in this library (java/agent, compiled for Java 8) and are defined in the boot loader,
+//   The classes are in this library (java/agent, compiled for Java 8) and are defined in the boot
+//   loader,
 //                       so clients that name Dragonwell's interface find it.
 //
 // A run-time image without jdk.management has no such bean and so does not get ours. Whatever fails
@@ -41,10 +45,26 @@ jlong number(uint64_t value) { return static_cast<jlong>(value); }
 
 constexpr int kCarrierColumns = 20;
 void fill(jlong* row, const CarrierRecord& c) {
-  const uint64_t values[kCarrierColumns] = {
-      c.running != stats::kNone, c.switches, c.idle_ns, c.run_ns, c.completed, c.started, c.parks,
-      c.unparks, c.steals, c.failed_steals, c.preemptions, c.timeouts, c.polls, c.queue_length,
-      c.tasks, c.blocked_ns, c.queued_ns, c.queued_count_total, c.io_wait_ns, c.io_waits};
+  const uint64_t values[kCarrierColumns] = {c.running != stats::kNone,
+                                            c.switches,
+                                            c.idle_ns,
+                                            c.run_ns,
+                                            c.completed,
+                                            c.started,
+                                            c.parks,
+                                            c.unparks,
+                                            c.steals,
+                                            c.failed_steals,
+                                            c.preemptions,
+                                            c.timeouts,
+                                            c.polls,
+                                            c.queue_length,
+                                            c.tasks,
+                                            c.blocked_ns,
+                                            c.queued_ns,
+                                            c.queued_count_total,
+                                            c.io_wait_ns,
+                                            c.io_waits};
   for (int i = 0; i < kCarrierColumns; ++i) row[i] = number(values[i]);
 }
 
@@ -52,12 +72,23 @@ constexpr int kTaskColumns = 17;
 void fill(jlong* row, const TaskRecord& t, uint64_t now_ns) {
   uint64_t name[2];
   memcpy(name, t.name, sizeof name);
-  const uint64_t values[kTaskColumns] = {
-      t.id, t.tid, name[0], name[1], static_cast<uint64_t>(t.state),
-      static_cast<uint64_t>(t.wait_for), t.carrier == stats::kNone ? ~0ull : t.carrier,
-      t.handed_off, static_cast<uint64_t>(int64_t{t.wait_fd}), t.wait_address,
-      now_ns > t.since_ns ? now_ns - t.since_ns : 0, t.cpu_ns, t.times_run, t.times_stolen,
-      t.times_steal_failed, t.times_preempted, t.times_handed_off};
+  const uint64_t values[kTaskColumns] = {t.id,
+                                         t.tid,
+                                         name[0],
+                                         name[1],
+                                         static_cast<uint64_t>(t.state),
+                                         static_cast<uint64_t>(t.wait_for),
+                                         t.carrier == stats::kNone ? ~0ull : t.carrier,
+                                         t.handed_off,
+                                         static_cast<uint64_t>(int64_t{t.wait_fd}),
+                                         t.wait_address,
+                                         now_ns > t.since_ns ? now_ns - t.since_ns : 0,
+                                         t.cpu_ns,
+                                         t.times_run,
+                                         t.times_stolen,
+                                         t.times_steal_failed,
+                                         t.times_preempted,
+                                         t.times_handed_off};
   for (int i = 0; i < kTaskColumns; ++i) row[i] = number(values[i]);
 }
 
@@ -224,11 +255,10 @@ void management_loaded(const void* caller) {
   static const struct {
     const char* type;
     const char* symbol;
-  } kHomes[] = {
-      {"com/sun/management/internal/DiagnosticCommandImpl",
-       "Java_com_sun_management_internal_DiagnosticCommandImpl_getDiagnosticCommands"},
-      {"sun/management/DiagnosticCommandImpl",
-       "Java_sun_management_DiagnosticCommandImpl_getDiagnosticCommands"}};
+  } kHomes[] = {{"com/sun/management/internal/DiagnosticCommandImpl",
+                 "Java_com_sun_management_internal_DiagnosticCommandImpl_getDiagnosticCommands"},
+                {"sun/management/DiagnosticCommandImpl",
+                 "Java_sun_management_DiagnosticCommandImpl_getDiagnosticCommands"}};
   if (g_get_commands.load(std::memory_order_relaxed) != nullptr) return;
   Library library{reinterpret_cast<uintptr_t>(caller), nullptr};
   dl_iterate_phdr(open_library_of, &library);

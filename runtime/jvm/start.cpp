@@ -2,8 +2,8 @@
 // before main, with one thread. Everything else starts lazily at the first task.
 #include "jvm/start.h"
 
-#include <elf.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -20,6 +20,7 @@
 #include "jvm/environment.h"
 #include "jvm/start_checks.h"
 #include "observe/publisher.h"
+#include "platform/clock.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
 #include "signal/task_signals.h"
@@ -33,6 +34,7 @@ bool g_java_process = false;
 int g_process_id = 0;
 
 static bool g_statistics = false;
+static uint32_t g_chaos_seed = 0;
 static uintptr_t g_launcher_begin = 0, g_launcher_end = 0;
 
 bool in_launcher_library(const void* address) {
@@ -64,6 +66,15 @@ static bool is_set(const char* name) {
   return value != nullptr && strcmp(value, "1") == 0;
 }
 
+// WISP_CHAOS=seed, or another word for a seed of our own choice. For soak tests
+// (scheduler/chaos.h).
+static uint32_t chaos_seed() {
+  const char* value = getenv("WISP_CHAOS");
+  if (value == nullptr || value[0] == '\0') return 0;
+  if (value[0] >= '0' && value[0] <= '9') return static_cast<uint32_t>(strtoul(value, nullptr, 10));
+  return static_cast<uint32_t>(monotonic_ns() >> 10) | 1;
+}
+
 bool start_scheduler() {
   // 0 not tried, 1 somebody starts it, 2 running, 3 refused.
   static std::atomic<int> state{0};
@@ -74,6 +85,8 @@ bool start_scheduler() {
     config.carriers = carriers_of(g_options);
     config.sysmon_tick_us = static_cast<uint64_t>(g_options.sysmon_tick_us);
     config.stack_size = g_options.stack_size;
+    config.chaos_seed = g_chaos_seed;
+    if (g_chaos_seed != 0) warn("chaos: WISP_CHAOS=%u", g_chaos_seed);
     g_task_main = &task_main;
     g_task_exiting = &join_exiting;
     bool ok = scheduler_start(config);
@@ -125,8 +138,9 @@ void report_statistics() {
 // After main, by exit(): the last destructor of the process, since we were loaded first.
 __attribute__((destructor)) static void at_exit() { report_statistics(); }
 
-// Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this copy:
-// agent_reexec.cpp is at work then. The two symbols are the linker's: begin and end of this library.
+// Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this
+// copy: agent_reexec.cpp is at work then. The two symbols are the linker's: begin and end of this
+// library.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
 static bool preloaded() {
   const char* first = static_cast<const char*>(dlsym(RTLD_DEFAULT, "pthread_create"));
@@ -147,6 +161,7 @@ __attribute__((constructor)) static void start() {
   options_from_process(&g_options);
   g_verbose = is_set("WISP_VERBOSE");
   g_statistics = is_set("WISP_STATS");
+  g_chaos_seed = chaos_seed();
   if (!g_options.enabled) return;
   g_java_process = true;
   environment_take_out();

@@ -42,8 +42,7 @@ const char* why_not() {
   if (shadow_stack_on()) return "the process has a shadow stack (CET)";
   const char* why = nullptr;
   if (!thread_block_probe(&why)) return why;
-  if (!condition_layout_probe(&why) || !semaphore_layout_probe(&why) ||
-      !barrier_layout_probe(&why))
+  if (!condition_layout_probe(&why) || !semaphore_layout_probe(&why) || !barrier_layout_probe(&why))
     return why;
   context_setup();
   return nullptr;

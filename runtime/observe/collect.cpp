@@ -7,8 +7,8 @@
 #include "scheduler/internal.h"
 #include "scheduler/task_pool.h"
 
-// Plain fields are read while their owner writes them: torn values are impossible for aligned words,
-// stale ones are what an observer expects. ThreadSanitizer cannot know.
+// Plain fields are read while their owner writes them: torn values are impossible for aligned
+// words, stale ones are what an observer expects. ThreadSanitizer cannot know.
 #define WISP_PEEKS __attribute__((no_sanitize("thread")))
 
 namespace wisp::stats {

@@ -41,8 +41,8 @@ struct Page {
 };
 
 void* map(int fd, size_t size, long offset) {
-  long p = kernel::call(SYS_mmap, 0, static_cast<long>(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                        offset);
+  long p = kernel::call(SYS_mmap, 0, static_cast<long>(size), PROT_READ | PROT_WRITE, MAP_SHARED,
+                        fd, offset);
   if (p < 0 && p > -4096) return nullptr;
   // A forked child must not write into its parent's page.
   kernel::call(SYS_madvise, p, static_cast<long>(size), MADV_DONTFORK);

@@ -1,9 +1,9 @@
 // The shared statistics page: what a converted JVM shows of itself, and how a reader asks for it.
 //
 // It is a memfd named kMemfdName, found among the descriptors of the process: /proc/PID/fd opens it
-// for the same user and for root only (the kernel's ptrace-read check, which Yama's restrictions leave
-// alone), no name exists in any file system, and nothing is left behind by a crash. It is sealed
-// against shrinking, so a mapping of its header cannot be pulled away from under its reader.
+// for the same user and for root only (the kernel's ptrace-read check, which Yama's restrictions
+// leave alone), no name exists in any file system, and nothing is left behind by a crash. It is
+// sealed against shrinking, so a mapping of its header cannot be pulled away from under its reader.
 //
 // Nothing is written while nobody looks. To look:
 //   reader:     adds 1 to `request`, wakes that futex, sleeps on `served` until it has caught up
@@ -11,8 +11,8 @@
 //               sequence odd -> writes the snapshot behind the header -> sequence even ->
 //               served = the request it saw, wakes
 //   reader:     copies the snapshot with pread(2); valid if `sequence` was even and is unchanged
-// The runtime never reads anything back from the page but `request`, whose value it only copies. The
-// reader believes nothing: sizes, counts and strings are checked on its own copy.
+// The runtime never reads anything back from the page but `request`, whose value it only copies.
+// The reader believes nothing: sizes, counts and strings are checked on its own copy.
 //
 // Fixed-size little records, native byte order. A newer runtime may append fields to records; the
 // sizes in Section say so. A change of meaning changes kVersion.
@@ -69,18 +69,18 @@ struct Snapshot {
 
 struct CarrierRecord {
   uint32_t index;
-  uint32_t running;      // task id, kNone
-  int32_t worker_tid;    // 0: idle
-  uint32_t queue_length; // ring and next slot
+  uint32_t running;                     // task id, kNone
+  int32_t worker_tid;                   // 0: idle
+  uint32_t queue_length;                // ring and next slot
   uint32_t queued_first, queued_count;  // its part of the section `queued`, next slot first
-  uint32_t tasks;        // alive whose last carrier it is
+  uint32_t tasks;                       // alive whose last carrier it is
   uint32_t reserved;
   uint64_t switches, parks, unparks, yields, steals, failed_steals, timeouts, handoffs, preemptions,
       idles, wakeups, polls, started, completed;
-  uint64_t run_ns, idle_ns;  // since the start: its tasks ran; nothing ran
+  uint64_t run_ns, idle_ns;                // since the start: its tasks ran; nothing ran
   uint64_t queued_ns, queued_count_total;  // its tasks waited in queues (estimated from a sample)
-  uint64_t blocked_ns;       // its tasks were parked
-  uint64_t next_deadline_ns; // CLOCK_MONOTONIC, kNever
+  uint64_t blocked_ns;                     // its tasks were parked
+  uint64_t next_deadline_ns;               // CLOCK_MONOTONIC, kNever
   uint64_t io_waits, io_wait_ns;
 };
 
@@ -96,28 +96,28 @@ enum class State : uint8_t { Created, Ready, Running, Parked, Dead };
 
 enum class WaitFor : uint8_t {
   Nothing,
-  Lock,       // mutex, condition, semaphore... at wait_address
-  Time,       // sleeps
-  Readable,   // wait_fd
-  Writable,   // wait_fd
-  Native,     // it runs without a carrier: blocked in the kernel, or a long native loop
+  Lock,      // mutex, condition, semaphore... at wait_address
+  Time,      // sleeps
+  Readable,  // wait_fd
+  Writable,  // wait_fd
+  Native,    // it runs without a carrier: blocked in the kernel, or a long native loop
 };
 
 struct TaskRecord {
-  uint64_t address;     // of the WispTask
-  uint32_t id;          // 1, 2, ... : tid - 0x400000 + 1
-  uint32_t tid;         // what gettid() says: `nid` in a thread dump
+  uint64_t address;  // of the WispTask
+  uint32_t id;       // 1, 2, ... : tid - 0x400000 + 1
+  uint32_t tid;      // what gettid() says: `nid` in a thread dump
   State state;
   WaitFor wait_for;
-  uint8_t handed_off;   // runs on its kernel thread, without a carrier
+  uint8_t handed_off;  // runs on its kernel thread, without a carrier
   uint8_t reserved;
-  uint32_t carrier;     // the one it runs on, or ran on last; kNone
-  int32_t worker_tid;   // while it runs
-  int32_t wait_fd;      // -1
-  char name[kNameSize]; // as pthread_setname_np left it
+  uint32_t carrier;      // the one it runs on, or ran on last; kNone
+  int32_t worker_tid;    // while it runs
+  int32_t wait_fd;       // -1
+  char name[kNameSize];  // as pthread_setname_np left it
   uint64_t wait_address;
-  uint64_t deadline_ns; // of a timed wait, CLOCK_MONOTONIC; kNever
-  uint64_t since_ns;    // CLOCK_MONOTONIC: when it got to, or left, its processor
+  uint64_t deadline_ns;  // of a timed wait, CLOCK_MONOTONIC; kNever
+  uint64_t since_ns;     // CLOCK_MONOTONIC: when it got to, or left, its processor
   uint64_t cpu_ns;
   uint64_t times_run, times_stolen, times_steal_failed, times_handed_off, times_preempted;
   uint64_t stack_low, stack_high, stack_pointer;  // stack_pointer: 0 while it runs

@@ -1,5 +1,5 @@
-// See wait_names.h. The records of descriptors lie in runs of kStep and are never freed, so an address
-// is inverted to a number by a look at the begin of each run.
+// See wait_names.h. The records of descriptors lie in runs of kStep and are never freed, so an
+// address is inverted to a number by a look at the begin of each run.
 #include "observe/wait_names.h"
 
 namespace wisp::stats {

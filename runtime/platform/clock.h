@@ -20,9 +20,15 @@ inline uint64_t ticks() {
 
 // Learns the tick rate (about 1 ms of waiting on x86); call once at start.
 void clock_calibrate();
-extern uint64_t g_ticks_per_us;         // >= 1
-uint64_t ticks_to_ns(uint64_t ticks);   // differences only
+extern uint64_t g_ticks_per_us;        // >= 1
+uint64_t ticks_to_ns(uint64_t ticks);  // differences only
 inline uint64_t us_to_ticks(uint64_t us) { return us * g_ticks_per_us; }
+
+inline uint64_t ns_to_ticks(uint64_t ns) {
+  return ns / 1000 * g_ticks_per_us + ns % 1000 * g_ticks_per_us / 1000;
+}
+// CPU time that a kernel thread has used; 0 = the calling one. A system call; 0 for a dead thread.
+uint64_t kernel_thread_cpu_ns(int tid);
 
 uint64_t monotonic_ns();
 uint64_t realtime_ns();

@@ -49,10 +49,9 @@ inline void sched_yield() { call(SYS_sched_yield); }
 inline int futex_wait(const std::atomic<uint32_t>* word, uint32_t expected, uint64_t deadline_ns) {
   timespec ts{static_cast<time_t>(deadline_ns / 1000000000u),
               static_cast<long>(deadline_ns % 1000000000u)};
-  return static_cast<int>(call(SYS_futex, reinterpret_cast<long>(word),
-                               FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-                               deadline_ns != 0 ? reinterpret_cast<long>(&ts) : 0, 0,
-                               FUTEX_BITSET_MATCH_ANY));
+  return static_cast<int>(call(
+      SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+      deadline_ns != 0 ? reinterpret_cast<long>(&ts) : 0, 0, FUTEX_BITSET_MATCH_ANY));
 }
 inline int futex_wake(const std::atomic<uint32_t>* word, int count) {
   return static_cast<int>(
@@ -66,8 +65,8 @@ void membarrier();
 
 // Sets the calling kernel thread's mask (64-bit kernel sigset); old may be null.
 inline void set_signal_mask(uint64_t mask, uint64_t* old = nullptr) {
-  call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask),
-       reinterpret_cast<long>(old), 8);
+  call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), reinterpret_cast<long>(old),
+       8);
 }
 inline uint64_t signal_mask() {
   uint64_t mask = 0;

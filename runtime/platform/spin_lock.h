@@ -1,7 +1,7 @@
 // The lock of short runtime sections (tens of instructions). Spins, then gives the processor away:
 // the holder may have been descheduled by the kernel. Take it only with ThreadSelf::depth > 0, so
-// that no signal handler runs, and no hand-off happens, while it is held. See docs/design.md for the
-// one lock order.
+// that no signal handler runs, and no hand-off happens, while it is held. See docs/design.md for
+// the one lock order.
 #pragma once
 #include <atomic>
 

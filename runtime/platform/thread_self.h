@@ -24,7 +24,8 @@ struct ThreadSelf {
   // only by the owner, with plain stores; read by SysMonitor after a membarrier (see handoff.h) and
   // by signal handlers on the same thread, which then defer the signal.
   std::atomic<uint32_t> depth{0};
-  // > 0: interposed functions go straight to libc (a vfork child, the runtime's own kernel threads).
+  // > 0: interposed functions go straight to libc (a vfork child, the runtime's own kernel
+  // threads).
   uint32_t straight = 0;
   // Set while this thread polls for events: ready() puts woken tasks here (scheduler/poller.h).
   TaskList* collect = nullptr;
@@ -36,8 +37,8 @@ struct ThreadSelf {
   std::atomic<uint64_t> pending_signals{0};
   // Tasks: what pthread_kill sent while the task's own mask blocked it. Owner only.
   std::atomic<uint64_t> held_signals{0};
-  // Plain kernel threads: deferred signals, blocked in the kernel meanwhile (signal/task_signals.h).
-  // A worker's, and so a task's, are in Worker::deferred. Owner only.
+  // Plain kernel threads: deferred signals, blocked in the kernel meanwhile
+  // (signal/task_signals.h). A worker's, and so a task's, are in Worker::deferred. Owner only.
   std::atomic<uint64_t> deferred_signals{0};
 };
 

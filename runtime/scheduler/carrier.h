@@ -20,7 +20,7 @@ struct alignas(128) Carrier {
   uint64_t timer_check_at = ~0ull;  // ticks when next_deadline is due; owner's guess, maybe early
   uint32_t picks = 0;
   uint32_t index = 0;
-  bool alone = false;                // the only carrier: there are no thieves
+  bool alone = false;  // the only carrier: there are no thieves
 
   RunQueue<WispTask, 256> queue;
 
@@ -47,11 +47,11 @@ struct alignas(128) Carrier {
   // --- counters, owner writes, observers read (relaxed)
   std::atomic<uint64_t> parks{0}, unparks{0}, yields{0}, steals{0}, failed_steals{0}, timeouts{0},
       handoffs{0}, idles{0}, wakeups{0}, polls{0}, started{0}, completed{0};
-  std::atomic<uint64_t> run_ticks{0};      // its tasks ran here
-  std::atomic<uint64_t> off_ticks{0};      // its tasks, before each dispatch: parked and queued
-  std::atomic<uint64_t> queued_ticks{0};   // the part in queues, of one wake in sixteen
+  std::atomic<uint64_t> run_ticks{0};     // its tasks ran here
+  std::atomic<uint64_t> off_ticks{0};     // its tasks, before each dispatch: parked and queued
+  std::atomic<uint64_t> queued_ticks{0};  // the part in queues, of one wake in sixteen
   std::atomic<uint64_t> queued_samples{0};
-  std::atomic<uint64_t> preemptions{0};    // SysMonitor writes
+  std::atomic<uint64_t> preemptions{0};  // SysMonitor writes
   // SysMonitor's private notes about this carrier.
   uint64_t seen_switches = 0;
   uint64_t seen_since = 0;
@@ -80,7 +80,7 @@ struct TaskList {
 };
 
 struct Worker {
-  Context native;              // the idle loop's context while a task runs
+  Context native;  // the idle loop's context while a task runs
   uintptr_t native_tp = 0;
   ThreadSelf* native_self = nullptr;
   Carrier* carrier = nullptr;  // null: spare, or lending itself to a handed-off task
@@ -89,16 +89,20 @@ struct Worker {
 #if !WISP_SWITCH_FS
   Fiber fiber;
 #endif
-  bool searching = false;             // counted in IdleSet::searching
+  bool searching = false;  // counted in IdleSet::searching
   uint32_t random = 1;
-  uint64_t spin_ticks = 0;            // how long to search before sleeping; learned
-  int tid = 0;                 // kernel tid
-  uint64_t signal_mask = 0;    // what the kernel thread's mask is now, but for `deferred`
+  uint64_t spin_ticks = 0;  // how long to search before sleeping; learned
+  int tid = 0;              // kernel tid
+  // CPU time of this kernel thread (in ticks) when it was last read, and what has been charged to
+  // tasks since. Written by the thread itself, read by observers: relaxed. See dispatch.cpp,
+  // account.
+  std::atomic<uint64_t> cpu_seen{0}, cpu_charged{0};
+  uint64_t signal_mask = 0;       // what the kernel thread's mask is now, but for `deferred`
   std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`, 2 = go to the event pump
   // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the
   // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
   std::atomic<bool> polling{false};
-  Worker* next = nullptr;         // in the spare list
+  Worker* next = nullptr;  // in the spare list
   Worker* all_next = nullptr;
   // Signals (bit sig-1) that arrived inside the runtime: the kernel keeps them, blocked on this
   // kernel thread beyond signal_mask, until a flow leaves the runtime here (signal/task_signals.h).

@@ -14,11 +14,40 @@ namespace wisp {
 // How long `next` may run before the ring's turn comes (docs/design.md, "Wake-up policy").
 constexpr uint64_t kSliceUs = 200;
 
-static inline void account(WispTask* task, Carrier* c, uint64_t now) {
-  uint64_t ran = now - task->dispatched_at;
-  task->dispatched_at = now;
-  add(task->cpu_ticks, ran);
-  if (WISP_LIKELY(c != nullptr)) add(c->run_ticks, ran);
+// CPU time. A slice is charged as the clock on the wall shows it, which is free, as long as it is
+// short: the kernel takes the processor away for milliseconds, not for microseconds. A longer slice
+// may have been spent asleep in the kernel or waiting for the processor, so it is charged with what
+// the kernel thread really used since it was last asked, less what other slices have had of that.
+constexpr uint64_t kTrustedSliceUs = 300;
+
+uint64_t measured_cpu(const Worker* w, uint64_t wall) {
+  uint64_t used = ns_to_ticks(kernel_thread_cpu_ns(w->tid));
+  uint64_t had =
+      w->cpu_seen.load(std::memory_order_relaxed) + w->cpu_charged.load(std::memory_order_relaxed);
+  uint64_t mine = used > had ? used - had : 0;
+  return mine < wall ? mine : wall;
+}
+
+void forget_own_cpu(Worker* w) {
+  w->cpu_seen.store(ns_to_ticks(kernel_thread_cpu_ns(w->tid)), std::memory_order_relaxed);
+  w->cpu_charged.store(0, std::memory_order_relaxed);
+}
+
+static WISP_NOINLINE uint64_t charge_long(Worker* w, uint64_t wall) {
+  uint64_t mine = measured_cpu(w, wall);
+  forget_own_cpu(w);
+  return mine;
+}
+
+static inline void account(Worker* w, Carrier* c, WispTask* task, uint64_t now) {
+  uint64_t slice = now - task->dispatched_at;
+  if (WISP_UNLIKELY(slice > us_to_ticks(kTrustedSliceUs)))
+    slice = charge_long(w, slice);
+  else
+    add(w->cpu_charged, slice);
+  task->dispatched_at = now;  // from here it is off (account_wait)
+  add(task->cpu_ticks, slice);
+  if (WISP_LIKELY(c != nullptr)) add(c->run_ticks, slice);
 }
 
 // How long it was off its carrier; and for the wakes that were stamped, how much of it in a queue.
@@ -75,6 +104,8 @@ void push_local(Carrier* c, WispTask* task) {
 
 WispTask* pick_next(Carrier* c) {
   Scheduler& s = g_scheduler;
+  if (chaos())
+    if (WispTask* t = chaos_pick(c)) return t;
   if (WISP_UNLIKELY(c->now >= c->timer_check_at)) fire_timers(c, c, monotonic_ns());
   if (poll_is_due(c->now)) poll_events(c);
   // Work from outside gets its turn even when this carrier never runs dry.
@@ -121,7 +152,7 @@ void switch_out(WispTask* self) {
       return;
     }
   }
-  account(self, c, now);
+  account(w, c, self, now);
   void* left;
   // acquire: see finish_switch.
   if (next != nullptr && WISP_LIKELY(next->on_cpu.load(std::memory_order_acquire) == 0)) {
@@ -233,7 +264,7 @@ static void task_entry(void* left, void* user) {
   adopt_deferred(self->worker.load(std::memory_order_relaxed));
   ThreadSelf& me = thread_self();
   compiler_barrier();
-  me.depth.store(0, std::memory_order_relaxed);
+  me.depth.store(0, std::memory_order_release);
   compiler_barrier();
   if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
   g_task_main(self);

@@ -187,7 +187,7 @@ class IdleSet {
   CarrierT* carriers_ = nullptr;
   WorkerT* workers_ = nullptr;
   alignas(kCacheLine) Atomic<uint32_t> idle_{0};  // written under the lock, read without
-  Atomic<uint32_t> spares_{0};            // without the poller
+  Atomic<uint32_t> spares_{0};                    // without the poller
   Atomic<WorkerT*> poller_{nullptr};
   alignas(kCacheLine) Atomic<uint32_t> searching_{0};
 };

@@ -3,6 +3,7 @@
 #include "coroutine/sanitizer_fiber.h"
 #include "platform/log.h"
 #include "scheduler/carrier.h"
+#include "scheduler/chaos.h"
 #include "scheduler/idle.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
@@ -44,6 +45,11 @@ extern Scheduler g_scheduler;
 // --- dispatch.cpp: switching between tasks
 // Leaves `self` (already where its waker finds it) for the next task, or for the worker's loop.
 void switch_out(WispTask* self);
+// Of `wall` ticks that a task has been on `w` up to now, those that the processor spent on it.
+// Reads the kernel's clock.
+uint64_t measured_cpu(const Worker* w, uint64_t wall);
+// The worker's own time is nobody's: what it is charged for later starts here.
+void forget_own_cpu(Worker* w);
 // From the worker's own stack: runs `task` until the worker is left without one.
 void run_task(Worker* worker, Carrier* carrier, WispTask* task);
 // The next task of this carrier without searching elsewhere, or null. Owner only.
@@ -57,6 +63,9 @@ void wake_searcher();
 // After a push that some sleeping carrier should see: full fence, then wake_searcher.
 void announce_work();
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
+// To the idle list, by its owner, with its queue not empty: other workers will take that.
+void publish_with_work(Carrier* c);
+uint64_t watched_deadline();  // the earliest one a sleeping worker wakes up for; ~0 = none
 bool any_work_visible(const Carrier* except);
 
 // --- timers.cpp

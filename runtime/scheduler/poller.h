@@ -5,17 +5,19 @@
 // deadline_ns == kDontWait may run beside it. Tasks that the pump unparks while it polls are
 // collected and go to the polling worker's own carrier, so a burst of events costs no wake-ups.
 #pragma once
-#include <atomic>
 #include <stdint.h>
+
+#include <atomic>
 
 namespace wisp {
 
 constexpr uint64_t kDontWait = ~0ull;
 
 struct Poller {
-  // Waits for events until deadline_ns (CLOCK_MONOTONIC; kForever = 0 = no deadline; kDontWait = look
-  // only) and unparks whoever waits for them (ParkingLot::unpark). Returns the number of events.
-  // Called inside the runtime (depth > 0) on kernel stacks and, with kDontWait, on task stacks.
+  // Waits for events until deadline_ns (CLOCK_MONOTONIC; kForever = 0 = no deadline; kDontWait =
+  // look only) and unparks whoever waits for them (ParkingLot::unpark). Returns the number of
+  // events. Called inside the runtime (depth > 0) on kernel stacks and, with kDontWait, on task
+  // stacks.
   int (*poll)(uint64_t deadline_ns);
   // Makes the thread inside a waiting poll return soon (eventfd write). Any thread.
   void (*interrupt)();

@@ -64,8 +64,8 @@ uint32_t poll_events(Carrier* into) {
   return n;
 }
 
-// A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as soon
-// as that one is chosen for a carrier, but until it has really left nobody else may go in: the
+// A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as
+// soon as that one is chosen for a carrier, but until it has really left nobody else may go in: the
 // other would take away the interruption that was meant for it, and the carrier would wait with it.
 // Exchange: acquire, against the release of the one who leaves.
 static std::atomic<bool> g_occupied{false};
@@ -73,6 +73,11 @@ static std::atomic<bool> g_occupied{false};
 EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr || w->wake.load(std::memory_order_relaxed) != 0) return EventWait::NotThere;
+  // With every carrier busy each event would wake a kernel thread only to put a task into the
+  // global queue, and preempt a sender for it (seen: two context switches for each message). Busy
+  // carriers look for themselves, in batches. Who is in here when the last carrier gets busy leaves
+  // with the next event.
+  if (g_scheduler.idle.idle() == 0) return EventWait::NotThere;
   if (g_occupied.exchange(true, std::memory_order_acquire)) return EventWait::NotThere;
   if (!g_scheduler.idle.become_poller(w)) {
     g_occupied.store(false, std::memory_order_release);

@@ -70,7 +70,9 @@ void ready(WispTask* task) {
     return;
   }
   bump(c->unparks);
-  // A time stamp costs as much as all counters together: the time in queues is measured on a sample.
+  if (chaos() && chaos_ready(c, task)) return;
+  // A time stamp costs as much as all counters together: the time in queues is measured on a
+  // sample.
   if ((c->unparks.load(std::memory_order_relaxed) & 15) == 1) task->ready_at = ticks();
   WispTask* displaced = c->swap_next(task);
   if (displaced != nullptr) push_local(c, displaced);
@@ -78,11 +80,17 @@ void ready(WispTask* task) {
 }
 
 WispTask* runtime_enter_slow(WispTask* task) {
-  if (task->handoff.move(HandOff::Requested, HandOff::None)) return task;  // we keep the carrier
+  if (task->handoff.move(HandOff::Requested, HandOff::None)) {
+    // We keep the carrier. Only a task that comes from the program's own code may lose it by chaos:
+    // deeper inside it may hold a lock of ours.
+    if (chaos() && task->self->depth.load(std::memory_order_relaxed) == 1) chaos_yield(task);
+    return task;
+  }
   if (task->handoff.load() == HandOff::Taken) {
     // From here to its next park it is a plain thread: what it wakes goes through the global queue.
     task->carrier = nullptr;
     task->worker.load(std::memory_order_relaxed)->carrier = nullptr;
+    if (chaos() && task->self->depth.load(std::memory_order_relaxed) == 1) chaos_yield(task);
   }
   return task;
 }
@@ -108,15 +116,20 @@ BlockingRegion::BlockingRegion() : task_(current_task()) {
     give_away(c);
   }
   compiler_barrier();
-  me.depth.fetch_sub(1, std::memory_order_relaxed);
+  uint32_t d = me.depth.fetch_sub(1, std::memory_order_relaxed) - 1;
+  compiler_barrier();
+  // A signal that came meanwhile was put off, and is blocked in the kernel until it is delivered:
+  // it would not interrupt the call that follows, nor would the next ones.
+  if (WISP_UNLIKELY(d == 0 && me.pending_signals.load(std::memory_order_relaxed) != 0))
+    runtime_leave_slow(me);
 }
 
 BlockingRegion::~BlockingRegion() {
   if (task_ == nullptr) return;
   RuntimeEntry entry;
   Worker* w = task_->worker.load(std::memory_order_relaxed);
-  // With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as a
-  // plain thread until it next parks.
+  // With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as
+  // a plain thread until it next parks.
   if (task_->carrier == nullptr && g_scheduler.idle.take_carrier(w) != nullptr) {
     Carrier* c = w->carrier;
     task_->carrier = c;
@@ -127,12 +140,19 @@ BlockingRegion::~BlockingRegion() {
 }
 
 uint64_t task_cpu_ns(const WispTask* task) {
-  uint64_t t = task->cpu_ticks.load(std::memory_order_relaxed);
-  if (task->worker.load(std::memory_order_relaxed) != nullptr) {
-    uint64_t since = ticks() - task->dispatched_at;
-    if (since < (1ull << 60)) t += since;  // a race with a dispatch may make it negative
+  uint64_t charged = 0, running = 0;
+  // Again when it was switched meanwhile; a torn answer after that is off by one slice.
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    charged = task->cpu_ticks.load(std::memory_order_acquire);
+    const Worker* w = task->worker.load(std::memory_order_acquire);
+    uint64_t since = task->dispatched_at, now = ticks();
+    running = w != nullptr && now > since ? measured_cpu(w, now - since) : 0;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (task->cpu_ticks.load(std::memory_order_relaxed) == charged &&
+        task->worker.load(std::memory_order_relaxed) == w)
+      break;
   }
-  return ticks_to_ns(t);
+  return ticks_to_ns(charged + running);
 }
 
 SchedulerTotals scheduler_totals() {
@@ -156,7 +176,7 @@ bool start_kernel_thread(void* (*run)(void*), void* argument) {
   // Signal handlers of the program (HotSpot prints whole crash reports) run on this stack.
   real::pthread_attr_setstacksize(&attr, 512 * 1024);
   // Born with every signal blocked; a worker takes over the mask of the tasks it runs.
-  uint64_t old;
+  uint64_t old = 0;
   kernel::set_signal_mask(~0ull, &old);
   pthread_t thread;
   int r = real::pthread_create(&thread, &attr, run, argument);
@@ -178,6 +198,7 @@ bool scheduler_start(const SchedulerConfig& config) {
   if (s.config.carriers < 1) s.config.carriers = 1;
   if (s.config.stack_size == 0) s.config.stack_size = 1u << 20;
   clock_calibrate();
+  g_chaos = s.config.chaos_seed;
   uint32_t n = static_cast<uint32_t>(s.config.carriers);
   void* memory = nullptr;
   if (posix_memalign(&memory, alignof(Carrier), sizeof(Carrier) * n) != 0) {

@@ -10,10 +10,10 @@
 namespace wisp {
 
 struct SchedulerConfig {
-  int carriers = 1;              // 1 .. 1024
+  int carriers = 1;                // 1 .. 1024
   uint64_t sysmon_tick_us = 1000;  // 100 .. 1,000,000
-  size_t stack_size = 0;         // for tasks created without one; 0 = 1 MiB
-  uint32_t chaos_seed = 0;       // != 0: random yields, steals and hand-offs (soak tests)
+  size_t stack_size = 0;           // for tasks created without one; 0 = 1 MiB
+  uint32_t chaos_seed = 0;         // != 0: random yields, steals and hand-offs (soak tests)
 };
 
 // Starts carriers, workers and SysMonitor. Once; false with errno if a kernel thread is refused.
@@ -68,7 +68,7 @@ class RuntimeEntry {
     ThreadSelf& s = WISP_SWITCH_FS ? self_ : thread_self();
     compiler_barrier();
     uint32_t d = s.depth.load(std::memory_order_relaxed) - 1;
-    s.depth.store(d, std::memory_order_relaxed);
+    s.depth.store(d, std::memory_order_release);
     compiler_barrier();  // a signal from here on is handled at once; one before is pending
     if (WISP_UNLIKELY(d == 0 && s.pending_signals.load(std::memory_order_relaxed) != 0))
       runtime_leave_slow(s);

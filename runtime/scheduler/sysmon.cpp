@@ -1,7 +1,7 @@
-// SysMonitor: one kernel thread that looks at the carriers from outside. It corrects what no carrier
-// can see of itself: a task that keeps its carrier while others wait (hand-off), a woken task that
-// its waker does not make way for, timers of a carrier that does not come round. It also makes the
-// spare workers, so that no task ever has to.
+// SysMonitor: one kernel thread that looks at the carriers from outside. It corrects what no
+// carrier can see of itself: a task that keeps its carrier while others wait (hand-off), a woken
+// task that its waker does not make way for, timers of a carrier that does not come round. It also
+// makes the spare workers, so that no task ever has to.
 //
 // It sleeps for ever while all carriers are idle, and long while nothing waits; who leaves work
 // behind in a way that only SysMonitor would notice says so (sysmon_notice, sysmon_watch_deadline).
@@ -11,11 +11,11 @@
 namespace wisp {
 
 std::atomic<uint32_t> g_sysmon_lazy{0};
-static std::atomic<uint32_t> g_kick{0};           // futex: 1 = look again
-static std::atomic<uint64_t> g_wakes_at{0};       // ns; ~0 while it sleeps for ever
+static std::atomic<uint32_t> g_kick{0};      // futex: 1 = look again
+static std::atomic<uint64_t> g_wakes_at{0};  // ns; ~0 while it sleeps for ever
 
-constexpr uint64_t kShortestNs = 100 * 1000;      // while it watches something that may be stuck
-constexpr uint64_t kLongestNs = 10 * 1000 * 1000; // while carriers are busy and nothing waits
+constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck
+constexpr uint64_t kLongestNs = 10 * 1000 * 1000;  // while carriers are busy and nothing waits
 constexpr uint64_t kSlackNs = 50 * 1000;
 
 void sysmon_notice_slow() {
@@ -37,7 +37,7 @@ static void run_by_spare(Carrier* c) {
     wake_worker(w, kRunCarrier);
     return;
   }
-  if (!worker_start(c)) g_scheduler.idle.publish_carrier(c);  // refused: others will take it
+  if (!worker_start(c)) publish_with_work(c);  // refused: others will take it
 }
 
 // The race with the task is explained in handoff.h.
@@ -63,17 +63,28 @@ static bool retake(Carrier* c, WispTask* t) {
 }
 
 struct Findings {
-  uint32_t busy = 0;
-  bool waiting = false;  // a task waits somewhere: look again soon
-  bool moving = false;   // a carrier has switched since the last look
+  bool waiting = false;   // a task waits somewhere: look again soon
+  bool moving = false;    // a carrier has switched since the last look
+  bool starving = false;  // there is work, and no worker for an idle carrier
   bool pump_was_empty = false, pump_empty = false;  // at the last look, at this one
 };
 
 static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   Scheduler& s = g_scheduler;
   WispTask* t = c->current.load(std::memory_order_acquire);
-  if (t == nullptr) return;  // idle, or in its worker's loop
-  ++f->busy;
+  if (t == nullptr) {  // idle, or in its worker's loop
+    // Idle with work: given away when there was no spare worker to take it. There is one now, or
+    // this thread makes it before it sleeps.
+    if (!c->queue.empty() && s.idle.idle() != 0) {
+      f->starving = true;
+      announce_work();
+    }
+    return;
+  }
+  if (chaos()) {  // hand-offs without need
+    f->waiting = true;
+    if (chaos_one_in(4) && retake(c, t)) return;
+  }
   uint64_t switches = c->switches.load(std::memory_order_relaxed);
   bool has_next = c->next.load(std::memory_order_relaxed) != nullptr;
   bool due = c->next_deadline.load(std::memory_order_relaxed) <= now_ns;
@@ -95,18 +106,26 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     return;
   }
   if (now_ns - c->seen_since >= s.config.sysmon_tick_us * 1000) {
-    if (due && !retake(c, t)) fire_timers(c, nullptr, now_ns);
-    else if (!due) retake(c, t);
+    if (due && !retake(c, t))
+      fire_timers(c, nullptr, now_ns);
+    else if (!due)
+      retake(c, t);
   }
 }
 
-// The last look before a long sleep: has a carrier become busy, or left work behind, since the scan?
+// For ever it may sleep only while every carrier is in the idle set. A carrier without a task is
+// not enough: its worker may be about to dispatch one of several that wait (seen on JDK 9: a spare
+// had just been given the carrier of a handed-off task, SysMonitor took it for idle, and the next
+// CPU-bound task kept it for good).
+static bool all_idle() { return g_scheduler.idle.idle() == g_scheduler.carrier_count; }
+
+// The last look before a long sleep: has a carrier become busy, or left work behind, since the
+// scan?
 static bool carriers_moved(bool all_were_idle) {
+  if (all_were_idle) return !all_idle();
   for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
     Carrier& c = g_scheduler.carriers[i];
-    if (c.current.load(std::memory_order_relaxed) == nullptr) continue;
-    if (all_were_idle || c.next.load(std::memory_order_relaxed) != nullptr || !c.queue.empty())
-      return true;
+    if (c.next.load(std::memory_order_relaxed) != nullptr || !c.queue.empty()) return true;
   }
   return false;
 }
@@ -158,28 +177,32 @@ static void* sysmon_main(void*) {
     // Hand-offs and wake-ups in a hurry find a spare worker ready.
     if (s.idle.spares() == 0 && s.worker_count.load(std::memory_order_relaxed) < 4096) {
       if (Carrier* none = nullptr; !worker_start(none)) period = kLongestNs;
-      if (!s.global.empty() || any_work_visible(nullptr)) f.waiting = true;
+      // Work that waits for this worker, or, if it was refused, for the next attempt.
+      if (!s.global.empty() || any_work_visible(nullptr)) f.starving = true;
     }
     uint64_t tick = s.config.sysmon_tick_us * 1000;
-    if (f.waiting)
+    if (f.waiting || f.starving)
       period = kShortestNs < tick ? kShortestNs : tick;
     else if (f.moving)
       period = period * 2 < tick ? period * 2 : tick;
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t wake_at = now + period;
-    if (f.busy == 0 && s.global.empty() && !f.pump_empty) {
-      wake_at = ~0ull;
+    bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
+    if (idle) {
+      // A carrier given away by a task that went into the kernel leaves its timers to nobody,
+      // unless the sleeping timekeeper's deadline is earlier.
+      wake_at = deadline < watched_deadline() ? deadline + kSlackNs : ~0ull;
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;
     }
     g_wakes_at.store(wake_at, std::memory_order_relaxed);
-    uint32_t lazy = wake_at == ~0ull || period > tick ? 1 : 0;
+    uint32_t lazy = idle || period > tick ? 1 : 0;
     g_sysmon_lazy.store(lazy, std::memory_order_relaxed);
     // seq_cst: publish how long it sleeps, then look once more. Who leaves work behind pushes it (a
     // locked instruction), then looks at lazy: one of the two sees the other.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if ((lazy != 0 && carriers_moved(wake_at == ~0ull)) || earliest_deadline() < deadline) {
+    if ((lazy != 0 && carriers_moved(idle)) || earliest_deadline() < deadline) {
       period = kShortestNs;
       wake_at = now + period;
       g_wakes_at.store(wake_at, std::memory_order_relaxed);

@@ -40,9 +40,10 @@ struct alignas(kCacheLine) WispTask {
   uint64_t dispatched_at = 0;  // ticks of the last dispatch; off its carrier: when it left
   uint64_t ready_at = 0;       // ticks when it became ready, for one wake in sixteen; 0 = not taken
   std::atomic<uint64_t> times_run{0};
-  uint64_t woke_at = 0;        // ticks of its last wake of another task in this slice, 0 = none
-  uint64_t wake_to_park = 0;   // EWMA of ticks from a wake to its own next park
-  bool recycle_on_leave = false;  // dead and nobody will join it: written just before the last switch
+  uint64_t woke_at = 0;       // ticks of its last wake of another task in this slice, 0 = none
+  uint64_t wake_to_park = 0;  // EWMA of ticks from a wake to its own next park
+  bool recycle_on_leave =
+      false;  // dead and nobody will join it: written just before the last switch
   std::atomic<TaskState> state{TaskState::Created};  // for observers; relaxed
 
 #if !WISP_SWITCH_FS
@@ -60,13 +61,13 @@ struct alignas(kCacheLine) WispTask {
   void* result = nullptr;
   Stack stack{};
   ThreadBlock block{};
-  uint32_t tid = 0;  // what gettid() says: unique, above any kernel tid (see task_pool.h)
-  uint32_t signal_depth = 0;              // > 0 inside a signal handler
-  std::atomic<uint32_t> join_state{0};    // sync/join.h
+  uint32_t tid = 0;           // what gettid() says: unique, above any kernel tid (see task_pool.h)
+  uint32_t signal_depth = 0;  // > 0 inside a signal handler
+  std::atomic<uint32_t> join_state{0};  // sync/join.h
   bool detached = false;
-  bool block_used = false;                // the TLS block has had a thread before
-  char name[16] = {};                     // as pthread_setname_np left it
-  WispTask* all_next = nullptr;           // every task ever made (task_pool)
+  bool block_used = false;       // the TLS block has had a thread before
+  char name[16] = {};            // as pthread_setname_np left it
+  WispTask* all_next = nullptr;  // every task ever made (task_pool)
 
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> cpu_ticks{0};  // time on a carrier or worker, up to the last switch

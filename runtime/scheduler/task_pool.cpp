@@ -63,8 +63,8 @@ static WispTask* take_bare() {
   WispTask* head = g_all.load(std::memory_order_relaxed);
   // release: a walker sees a complete struct.
   do t->all_next = head;
-  while (!g_all.compare_exchange_weak(head, t, std::memory_order_release,
-                                      std::memory_order_relaxed));
+  while (
+      !g_all.compare_exchange_weak(head, t, std::memory_order_release, std::memory_order_relaxed));
   return t;
 }
 
@@ -77,8 +77,8 @@ static void give_bare(WispTask* t) {
 #if WISP_SWITCH_FS
 // ThreadSelf is initial-exec TLS: at the same distance from every thread pointer.
 static ThreadSelf* self_at(uintptr_t tp) {
-  return reinterpret_cast<ThreadSelf*>(tp + (reinterpret_cast<uintptr_t>(&t_self) -
-                                             thread_pointer()));
+  return reinterpret_cast<ThreadSelf*>(tp +
+                                       (reinterpret_cast<uintptr_t>(&t_self) - thread_pointer()));
 }
 #endif
 
@@ -125,9 +125,17 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
       return error;
     }
   }
-  new (t->self) ThreadSelf();
-  t->self->task = t;
-  t->self->depth.store(1, std::memory_order_relaxed);  // task_entry takes it back
+  // Field by field: SysMonitor may still be reading the depth of the record's last owner.
+  ThreadSelf& self = *t->self;
+  self.depth.store(1, std::memory_order_relaxed);  // task_entry takes it back
+  self.pending_signals.store(0, std::memory_order_relaxed);
+  self.worker = nullptr;
+  self.straight = 0;
+  self.collect = nullptr;
+  self.next_create_is_java = false;
+  self.held_signals = 0;
+  self.deferred_signals = 0;
+  self.task = t;
   t->start_routine = start;
   t->start_argument = argument;
   t->result = nullptr;

@@ -22,8 +22,9 @@ TimerNode* TimerHeap::meld(TimerNode* a, TimerNode* b) {
   return a;
 }
 
-// Makes one tree of a sibling list (null for an empty one). Two passes, which is what gives a pairing
-// heap its logarithmic amortised cost: melding the list into one tree from left to right would not.
+// Makes one tree of a sibling list (null for an empty one). Two passes, which is what gives a
+// pairing heap its logarithmic amortised cost: melding the list into one tree from left to right
+// would not.
 TimerNode* TimerHeap::merge_pairs(TimerNode* first) {
   // Left to right: meld neighbours; the results form a stack, linked through `sibling`.
   TimerNode* pairs = nullptr;

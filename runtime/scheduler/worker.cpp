@@ -16,6 +16,7 @@ namespace wisp {
 // The earliest deadline a sleeping worker watches, ~0 = none does. Only ever too late for a moment:
 // a worker going to sleep with an earlier one puts its own there.
 static std::atomic<uint64_t> g_watched{~0ull};
+uint64_t watched_deadline() { return g_watched.load(std::memory_order_relaxed); }
 
 constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
@@ -23,17 +24,25 @@ constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
 void wake_searcher() {
   Scheduler& s = g_scheduler;
-  if (!s.idle.claim_searcher()) return;
-  bool no_spare = false;
-  Worker* w = s.idle.take_pair(&no_spare);
-  if (w == nullptr) {
+  for (;;) {
+    if (!s.idle.claim_searcher()) return;
+    bool no_spare = false;
+    if (Worker* w = s.idle.take_pair(&no_spare)) {
+      w->searching = true;
+      bump(w->carrier->wakeups);
+      wake_worker(w, kRunCarrier);
+      return;
+    }
     s.idle.stop_searching();
-    if (no_spare) sysmon_notice_slow();  // it makes workers
-    return;
+    if (no_spare) {
+      sysmon_notice_slow();  // it makes workers
+      return;
+    }
+    // Between claim and stop somebody may have pushed, seen a searcher and trusted it: us. So look
+    // once more (found by tests/model/idle_test.cpp). seq_cst: stop, then look.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (s.idle.idle() == 0 || !any_work_visible(nullptr)) return;
   }
-  w->searching = true;
-  bump(w->carrier->wakeups);
-  wake_worker(w, kRunCarrier);
 }
 
 void announce_work() {
@@ -45,22 +54,30 @@ void announce_work() {
     sysmon_notice();
 }
 
+void publish_with_work(Carrier* c) {
+  // Nobody looks into the next slot of a carrier without a current task: thieves wait for its waker
+  // to park. The ring is seen by everybody.
+  if (WispTask* t = c->swap_next(nullptr)) push_local(c, t);
+  g_scheduler.idle.publish_carrier(c);
+}
+
 void give_away(Carrier* c) {
   Scheduler& s = g_scheduler;
-  bool has_work = c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty() ||
-                  !s.global.empty();
+  bool has_work =
+      c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty() || !s.global.empty();
   if (has_work) {
     if (Worker* w = s.idle.take_spare(c)) {
       wake_worker(w, kRunCarrier);
       return;
     }
   }
-  s.idle.publish_carrier(c);
+  publish_with_work(c);
   uint64_t deadline = c->next_deadline.load(std::memory_order_relaxed);
   if (deadline != ~0ull && deadline < g_watched.load(std::memory_order_relaxed))
     sysmon_watch_deadline(deadline);
   if (has_work) {
-    sysmon_notice_slow();  // it makes a worker
+    // It makes a worker, which looks for work as every new spare does (next_task).
+    sysmon_notice_slow();
     return;
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);  // publish, then look (idle.h)
@@ -107,11 +124,11 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
     return nullptr;
   }
   uint64_t switches = victim->switches.load(std::memory_order_relaxed);
-  if (seen->task != t || seen->switches != switches) {
+  if ((seen->task != t || seen->switches != switches) && !(chaos() && chaos_one_in(4))) {
     *seen = Sighting{t, switches, now};
     return nullptr;
   }
-  if (now - seen->at < us_to_ticks(kFreshUs)) return nullptr;
+  if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
   // acq_rel: see ready().
   WispTask* wanted = t;
   if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
@@ -183,8 +200,7 @@ static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
   compiler_barrier();
   if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
   // acquire: pairs with wake_worker.
-  if (w->wake.load(std::memory_order_acquire) == 0)
-    kernel::futex_wait(&w->wake, 0, deadline_ns);
+  if (w->wake.load(std::memory_order_acquire) == 0) kernel::futex_wait(&w->wake, 0, deadline_ns);
   compiler_barrier();
   me.depth.store(1, std::memory_order_relaxed);
 }
@@ -241,7 +257,13 @@ static WispTask* next_task(Worker* w) {
     if (c == nullptr) {  // it lent itself to a handed-off task, which has now parked
       if (s.idle.spares() > s.carrier_count + kMaxSpares) return nullptr;
       s.idle.publish_spare(w);
+      // A carrier may have been given away with work while there was no spare to take it. seq_cst:
+      // published, then looked; who gives a carrier away publishes that, then looks for a spare
+      // under the same lock: one sees the other.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      if (s.idle.idle() != 0 && any_work_visible(nullptr) && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
+      forget_own_cpu(w);
       continue;
     }
     c->now = ticks();
@@ -270,8 +292,11 @@ static WispTask* next_task(Worker* w) {
       continue;
     }
     bump(c->idles);
+    // Read before it is published: from then on `searching` belongs to whoever wakes this worker.
+    bool searching = w->searching;
+    w->searching = false;
     s.idle.publish_idle(c, w);
-    end_search(w, false);
+    if (searching) s.idle.stop_searching();
     // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
     // owner fills it.
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -281,8 +306,9 @@ static WispTask* next_task(Worker* w) {
       continue;
     }
     sleep_until_bound(w);
-    // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched may
-    // now be watched by nobody.
+    forget_own_cpu(w);
+    // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched
+    // may now be watched by nobody.
     uint64_t deadline = earliest_deadline();
     if (deadline < g_watched.load(std::memory_order_relaxed) && s.carrier_count > 0)
       sysmon_watch_deadline(deadline);

@@ -24,7 +24,8 @@ static uint64_t* saved_mask(void* context) {
 
 // The kernel thread's own record of what is deferred on it.
 static std::atomic<uint64_t>& deferred_here(ThreadSelf& self) {
-  Worker* w = self.task != nullptr ? self.task->worker.load(std::memory_order_relaxed) : self.worker;
+  Worker* w =
+      self.task != nullptr ? self.task->worker.load(std::memory_order_relaxed) : self.worker;
   return w != nullptr ? w->deferred : self.deferred_signals;
 }
 
@@ -98,7 +99,8 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
     // The bit says for whom it is. Another task than the one meant runs here now, or the right one
     // is inside the runtime: it finds the bit when it leaves.
     if (task == nullptr || inside) return;
-    if ((self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed) & bit_of(sig)) == 0)
+    if ((self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed) & bit_of(sig)) ==
+        0)
       return;
     if (const Action* a = action_for_delivery(sig)) run_directed(self, a, sig, info, context);
     return;

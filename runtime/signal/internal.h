@@ -11,8 +11,8 @@ constexpr uint64_t kUnblockable =
     1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 1ull << 31 | 1ull << 32;
 constexpr uint64_t kMaskable = ~kUnblockable;
 
-// A signal sent by signal_task: queued with a value of ours, since only SI_QUEUE and the like may be
-// sent to another thread (rt_tgsigqueueinfo(2)).
+// A signal sent by signal_task: queued with a value of ours, since only SI_QUEUE and the like may
+// be sent to another thread (rt_tgsigqueueinfo(2)).
 bool is_directed(const siginfo_t* info);
 // The siginfo that pthread_kill would have made.
 void as_sent(const siginfo_t* info, siginfo_t* meant);

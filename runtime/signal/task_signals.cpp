@@ -1,9 +1,10 @@
 // pthread_kill for tasks, delivery on leaving the runtime, and the task's signal mask.
 //
-// Memory order. Sender: pending bit, membarrier, then is the task queued (parking lot), then on which
-// worker it is. Task: queues its waiter, then reads the bit (ParkingLot::wait); is given a worker,
-// runs, then reads the bit on leaving. The membarrier stands for the full fences on the task's side:
-// either the sender sees where the task is and interrupts it there, or the task sees the bit.
+// Memory order. Sender: pending bit, membarrier, then is the task queued (parking lot), then on
+// which worker it is. Task: queues its waiter, then reads the bit (ParkingLot::wait); is given a
+// worker, runs, then reads the bit on leaving. The membarrier stands for the full fences on the
+// task's side: either the sender sees where the task is and interrupts it there, or the task sees
+// the bit.
 #include "signal/task_signals.h"
 
 #include <errno.h>

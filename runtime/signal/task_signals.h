@@ -3,10 +3,12 @@
 // - Deferral. A signal that arrives while the thread is inside the runtime (ThreadSelf::depth > 0:
 //   it may hold our locks, or stand between two stacks) is put back: sent again to the same kernel
 //   thread and blocked there, so that the kernel keeps it, siginfo and all. Who next leaves the
-//   runtime on that kernel thread unblocks it. No storage, no limit of ours. Faults are not deferred.
+//   runtime on that kernel thread unblocks it. No storage, no limit of ours. Faults are not
+//   deferred.
 // - Handlers. On a task, a handler's signal mask is the task's, not the worker's: HotSpot takes VM
 //   locks in its SIGSEGV handler, and the task may park there and go on elsewhere.
-// - pthread_kill to a task: a bit in its ThreadSelf::pending_signals. Whoever runs the task next, or
+// - pthread_kill to a task: a bit in its ThreadSelf::pending_signals. Whoever runs the task next,
+// or
 //   runs it now, handles it (signal_task).
 //
 // Bits of pending_signals that are no signal of a program (libc keeps 32 and 33 to itself):

@@ -48,9 +48,8 @@ int join_task(WispTask* task, void** result, uint64_t deadline_ns) {
     WakeReason why;
     {
       RuntimeEntry entry;  // left in each round: that is where a pending signal is handled
-      why = park(&task->join_state, deadline_ns, [&] {
-        return task->join_state.load(std::memory_order_acquire) == kJoinable;
-      });
+      why = park(&task->join_state, deadline_ns,
+                 [&] { return task->join_state.load(std::memory_order_acquire) == kJoinable; });
     }
     if (why == WakeReason::TimedOut &&
         task->join_state.load(std::memory_order_acquire) == kJoinable)

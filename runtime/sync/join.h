@@ -1,5 +1,5 @@
-// Waiting for the end of a task: pthread_join and its relatives, from tasks and from kernel threads.
-// WispTask::join_state is both the state below and the address the joiner parks on.
+// Waiting for the end of a task: pthread_join and its relatives, from tasks and from kernel
+// threads. WispTask::join_state is both the state below and the address the joiner parks on.
 //
 //   from       to         by                       then
 //   ---------  ---------  -----------------------  ------------------------------------------------

@@ -2,8 +2,9 @@
 // address. Address-keyed like WebKit's parking lot; the queue of an address is FIFO.
 //
 // A wait is made in two steps, so that a caller can release its own lock in between without losing
-// a wake-up:      enqueue(key, waiter, still_wanted)  ->  release the lock  ->  wait(waiter, deadline)
-// From enqueue on an unpark finds the waiter, even while its thread has not left its stack yet.
+// a wake-up:      enqueue(key, waiter, still_wanted)  ->  release the lock  ->  wait(waiter,
+// deadline) From enqueue on an unpark finds the waiter, even while its thread has not left its
+// stack yet.
 //
 // Memory order: everything about a key happens under its bucket's lock. enqueue's `still_wanted`
 // is evaluated under it, and unpark takes it, so "value changed, then unpark" cannot slip between
@@ -75,7 +76,8 @@ inline Waiter* my_waiter(WispTask* task, Waiter* local) {
   return task != nullptr ? &task->waiter : local;
 }
 
-// enqueue + wait for the common case without a lock to release. Mismatch if `still_wanted` was false.
+// enqueue + wait for the common case without a lock to release. Mismatch if `still_wanted` was
+// false.
 template <typename F>
 WakeReason park(const void* key, uint64_t deadline_ns, F&& still_wanted) {
   Waiter local;

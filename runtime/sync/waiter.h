@@ -22,11 +22,11 @@ struct Waiter {
   // Written under the bucket lock of the key; other threads read it first without, to find that
   // lock, and look again under it.
   std::atomic<const void*> key{nullptr};
-  WispTask* task = nullptr;          // null: a kernel thread waits on `wake`
-  std::atomic<uint32_t> wake{0};     // kernel threads only: 0 waiting, 1 woken (futex)
-  std::atomic<bool> queued{false};   // in a bucket; written under the bucket lock
+  WispTask* task = nullptr;                  // null: a kernel thread waits on `wake`
+  std::atomic<uint32_t> wake{0};             // kernel threads only: 0 waiting, 1 woken (futex)
+  std::atomic<bool> queued{false};           // in a bucket; written under the bucket lock
   WakeReason reason = WakeReason::Unparked;  // written by who dequeues it
-  uint32_t tag = 0;                  // caller's own: futex bitset, rwlock reader/writer
+  uint32_t tag = 0;                          // caller's own: futex bitset, rwlock reader/writer
 };
 
 }  // namespace wisp

@@ -87,8 +87,8 @@ TEST(Command, UsageErrorsEndWithTwo) {
 TEST(ManPage, KeepsStepWithHelp) {
   std::string man = man_page();
   ASSERT_FALSE(man.empty());
-  for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"jdk"}, {"doctor"},
-                                               {"ps"}, {"stat"}, {"top"}, {"jstack"}}) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"jdk"}, {"doctor"}, {"ps"}, {"stat"}, {"top"}, {"jstack"}}) {
     std::vector<std::string> args = {kWisp};
     args.insert(args.end(), words.begin(), words.end());
     args.push_back("--help");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""libwisp.so exports what functions.def lists and the two doors of the JVM, and nothing else: a
+"""libwisp.so exports what functions.def lists and the doors of the JVM, and nothing else: a
 helper that leaks out could capture a call of the user's program."""
 
 import sys
@@ -7,7 +7,7 @@ from collections import Counter
 
 import elf
 
-DOORS = ["JVM_StartThread", "Agent_OnLoad"]
+DOORS = ["JVM_StartThread", "JVM_Yield", "Agent_OnLoad"]
 
 
 def main(library):

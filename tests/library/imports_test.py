@@ -57,10 +57,9 @@ def main():
         sys.exit(77)
     handled = set(elf.interposed())
     reasons, problems = read_safe()
-    pending = {name for name, why in reasons.items() if why.startswith("pending")}
     problems += [f"{name} is interposed now: take it out of {SAFE.name}"
                  for name in sorted(handled & reasons.keys())]
-    unknown, waiting = defaultdict(set), set()
+    unknown = defaultdict(set)
     for jdk in found:
         imports, libraries = libc_imports(jdk.home)
         count = len(imports.keys() & handled)
@@ -68,13 +67,10 @@ def main():
               f"libc, {count} of them interposed")
         problems += [f"JDK {jdk.version}: no {name} found in {jdk.home}"
                      for name in sorted(WANTED - libraries)]
-        waiting |= imports.keys() & pending
         for name in imports.keys() - handled - reasons.keys():
             unknown[name] |= {f"{library} of {jdk.version}" for library in imports[name]}
     problems += [f"{name} is neither in functions.def nor in {SAFE.name}; imported by "
                  + ", ".join(sorted(where)) for name, where in sorted(unknown.items())]
-    if waiting:
-        print(f"pending, left to hand-off: {' '.join(sorted(waiting))}")
     elf.conclude(problems, f"imports of {len(found)} JDKs")
 
 

@@ -82,7 +82,8 @@ bool Engine::enabled(int thread) const {
   switch (p.op) {
     case Op::Start:
     case Op::Load:
-    case Op::Step: return true;
+    case Op::Step:
+      return true;
     case Op::Await: {
       // As the thread itself would see it.
       for (int i = t.buffered - 1; i >= 0; --i)
@@ -93,17 +94,24 @@ bool Engine::enabled(int thread) const {
     case Op::Rmw:
     case Op::Fence:
     case Op::FutexWait:
-    case Op::FutexWake: return t.buffered == 0;
-    case Op::Membarrier: return t.buffered == 0 && barrier_passed(t);
-    case Op::Lock: return t.buffered == 0 && locations_[p.loc].value == 0;
-    case Op::FutexSleep: return t.woken || p.may_time_out;
-    case Op::Done: return false;
+    case Op::FutexWake:
+      return t.buffered == 0;
+    case Op::Membarrier:
+      return t.buffered == 0 && barrier_passed(t);
+    case Op::Lock:
+      return t.buffered == 0 && locations_[p.loc].value == 0;
+    case Op::FutexSleep:
+      return t.woken || p.may_time_out;
+    case Op::Quiet:  // see options_at
+    case Op::Done:
+      return false;
   }
   return false;
 }
 
-// Thread i's operation is 2i, its buffer's oldest store 2i+1. The first choice is the tamest: stores
-// reach memory at once and the same thread goes on. So a failure's schedule shows what it needs.
+// Thread i's operation is 2i, its buffer's oldest store 2i+1. The first choice is the tamest:
+// stores reach memory at once and the same thread goes on. So a failure's schedule shows what it
+// needs.
 void Engine::options_at(std::vector<int>& out) const {
   out.clear();
   const int n = static_cast<int>(threads_.size());
@@ -117,6 +125,9 @@ void Engine::options_at(std::vector<int>& out) const {
     if (threads_[i]->buffered > 0) out.push_back(2 * i + 1);
     if (may_switch && enabled(i)) out.push_back(2 * i);
   }
+  if (!out.empty()) return;
+  for (int i = 0; i < n; ++i)
+    if (threads_[i]->pending.op == Op::Quiet) out.push_back(2 * i);
 }
 
 uint64_t Engine::hash_watched() const {

@@ -1,9 +1,9 @@
-// The explorer's inside: one Engine runs one execution after the other, each with the choices of the
-// previous one up to a point and a new choice there (depth-first search by replay).
+// The explorer's inside: one Engine runs one execution after the other, each with the choices of
+// the previous one up to a point and a new choice there (depth-first search by replay).
 //
 // A model thread runs until its next visible operation, announces it (Pending) and switches to the
-// engine. So between two visible operations a thread is atomic, which is sound because everything in
-// between is its own: locals, and stores into its own buffer. What can happen next (a thread's
+// engine. So between two visible operations a thread is atomic, which is sound because everything
+// in between is its own: locals, and stores into its own buffer. What can happen next (a thread's
 // pending operation, or the oldest store of a buffer reaching memory) is the list of choices.
 //
 // A load of a location that no other thread ever writes is no visible operation either. Which those
@@ -22,7 +22,20 @@
 namespace model {
 
 enum class Op : uint8_t {
-  Start, Load, Await, Store, Rmw, Fence, Membarrier, Lock, FutexWait, FutexSleep, FutexWake, Step, Done
+  Start,
+  Load,
+  Await,
+  Store,
+  Rmw,
+  Fence,
+  Membarrier,
+  Lock,
+  FutexWait,
+  FutexSleep,
+  FutexWake,
+  Step,
+  Quiet,
+  Done
 };
 
 struct Pending {
@@ -78,7 +91,7 @@ class Engine {
   void visible(Op op, int loc, Site at);
   void visible(const Pending& pending);
   void observe(uint64_t what);
-  uint32_t decide(uint32_t n);  // chosen by the search
+  uint32_t decide(uint32_t n);                              // chosen by the search
   uint64_t read(int loc, uint64_t* stamp = nullptr) const;  // through the current thread's buffer
   void write(int loc, uint64_t value);                      // straight to memory
   void push(int loc, uint64_t value);                       // into the current thread's buffer
@@ -130,7 +143,7 @@ class Engine {
   int preempted_ = 0;
   std::unordered_set<uint64_t> seen_;
   static constexpr int kNobody = -1, kSeveral = -2;
-  std::vector<int> writer_;  // by location made in set-up: which thread writes it
+  std::vector<int> writer_;           // by location made in set-up: which thread writes it
   std::vector<int> writer_at_start_;  // of this execution, for its seed
   bool guess_was_wrong_ = false;
   bool tracing_ = false, failed_ = false;

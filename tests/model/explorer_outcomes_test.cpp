@@ -69,8 +69,12 @@ std::vector<State> successors(const Program& program, const State& s) {
         c.reads.push_back(v);
         break;
       }
-      case Kind::Store: c.buffer.push_back({in.loc, in.value}); break;
-      case Kind::SeqCstStore: cell = in.value; break;
+      case Kind::Store:
+        c.buffer.push_back({in.loc, in.value});
+        break;
+      case Kind::SeqCstStore:
+        cell = in.value;
+        break;
       case Kind::Add:
         c.reads.push_back(cell);
         cell += in.value;
@@ -79,7 +83,8 @@ std::vector<State> successors(const Program& program, const State& s) {
         c.reads.push_back(cell);
         if (cell == 0) cell = in.value;
         break;
-      case Kind::Fence: break;
+      case Kind::Fence:
+        break;
       case Kind::Membarrier:
         if (!c.in_membarrier) {
           c.in_membarrier = true;
@@ -136,13 +141,27 @@ std::set<Outcome> by_explorer(const Program& program, model::Options options) {
           auto read = [&](int v) { s.reads[i][s.count[i]++] = v; };
           int zero = 0;
           switch (in.kind) {
-            case Kind::Load: read(cell.load(std::memory_order_acquire)); break;
-            case Kind::Store: cell.store(in.value, std::memory_order_release); break;
-            case Kind::SeqCstStore: cell.store(in.value); break;
-            case Kind::Add: read(cell.fetch_add(in.value)); break;
-            case Kind::Swap01: read((cell.compare_exchange_strong(zero, in.value), zero)); break;
-            case Kind::Fence: model::fence(); break;
-            case Kind::Membarrier: model::membarrier(); break;
+            case Kind::Load:
+              read(cell.load(std::memory_order_acquire));
+              break;
+            case Kind::Store:
+              cell.store(in.value, std::memory_order_release);
+              break;
+            case Kind::SeqCstStore:
+              cell.store(in.value);
+              break;
+            case Kind::Add:
+              read(cell.fetch_add(in.value));
+              break;
+            case Kind::Swap01:
+              read((cell.compare_exchange_strong(zero, in.value), zero));
+              break;
+            case Kind::Fence:
+              model::fence();
+              break;
+            case Kind::Membarrier:
+              model::membarrier();
+              break;
           }
         }
       });

@@ -136,7 +136,7 @@ model::Scenario announce_sleep(bool fence_left, bool fence_right) {
 model::Scenario stack_pop(bool tagged) {
   return [=](Test& t) {
     struct State {
-      Atomic<uint32_t> head{1};           // index of the top node | tag << 8
+      Atomic<uint32_t> head{1};              // index of the top node | tag << 8
       Atomic<uint32_t> next[3] = {0, 2, 0};  // 1 -> 2 -> end
       model::Ghost taken[3];
     };
@@ -177,7 +177,10 @@ void lock_order(Test& t) {
 }
 void spin_for_ever(Test& t) {
   Pair& s = t.make<Pair>();
-  t.thread("spinner", [&s] { while (s.x.load() == 0) {} });
+  t.thread("spinner", [&s] {
+    while (s.x.load() == 0) {
+    }
+  });
   t.thread("other", [&s] { s.y.store(1); });
 }
 void destroyed_too_early(Test& t) {
@@ -230,12 +233,17 @@ Options bounded(int preemptions) {
 
 const std::vector<Case> kCases = {
     {"store_buffering", "s.r1 == 1", {}, store_buffering(Guard::None, Guard::None)},
-    {"store_buffering_by_value", "s.r1 == 1", by_value(), store_buffering(Guard::None, Guard::None)},
+    {"store_buffering_by_value", "s.r1 == 1", by_value(),
+     store_buffering(Guard::None, Guard::None)},
     {"store_buffering_one_fence", "s.r1 == 1", {}, store_buffering(Guard::Fence, Guard::None)},
-    {"store_buffering_sequential", nullptr, sequential(), store_buffering(Guard::None, Guard::None)},
+    {"store_buffering_sequential", nullptr, sequential(),
+     store_buffering(Guard::None, Guard::None)},
     {"store_buffering_fences", nullptr, {}, store_buffering(Guard::Fence, Guard::Fence)},
     {"store_buffering_seq_cst", nullptr, {}, store_buffering(Guard::SeqCst, Guard::SeqCst)},
-    {"store_buffering_membarrier", nullptr, {}, store_buffering(Guard::Membarrier, Guard::CompilerOnly)},
+    {"store_buffering_membarrier",
+     nullptr,
+     {},
+     store_buffering(Guard::Membarrier, Guard::CompilerOnly)},
     {"message_passing", nullptr, {}, message_passing},
     {"forwarding", "s.r1 == 2", {}, forwarding},
     {"dekker_bare", "two inside", {}, dekker(Guard::None, Guard::None)},

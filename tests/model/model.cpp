@@ -32,8 +32,9 @@ uint64_t Engine::read(int loc, uint64_t* stamp) const {
 
 namespace {
 uint64_t stamp_of(const Engine& e, const Location& l, uint64_t value) {
-  bool by_value = l.kind == detail::Stamp::Value ||
-                  (e.options_.by_value && (l.kind == detail::Stamp::Default || !e.watched_.empty()));
+  bool by_value =
+      l.kind == detail::Stamp::Value ||
+      (e.options_.by_value && (l.kind == detail::Stamp::Default || !e.watched_.empty()));
   return by_value || e.current_ == kOutside ? value : e.threads_[e.current_]->history;
 }
 }  // namespace
@@ -50,7 +51,8 @@ void Engine::write(int loc, uint64_t value) {
 void Engine::push(int loc, uint64_t value) {
   note_write(loc);
   Thread& t = *threads_[current_];
-  if (t.buffered == Thread::kBuffer) fail("livelock? more stores than the store buffer holds", {"", 0});
+  if (t.buffered == Thread::kBuffer)
+    fail("livelock? more stores than the store buffer holds", {"", 0});
   observe(mix(static_cast<uint64_t>(loc), value));
   t.buffer[t.buffered++] = {loc, value, stamp_of(*this, locations_[loc], value)};
   ++t.pushed;
@@ -84,7 +86,8 @@ void fence(std::memory_order order, Site at) {
 // "Every other thread passes a full barrier between call and return": at the least, what was in its
 // buffer at the call has reached memory at the return. The kernel may do more (drain later stores
 // too); the explorer gets those outcomes as well, by draining earlier. Stores made since a thread's
-// last visible operation do not count: the engine runs them ahead of time, they may still be to come.
+// last visible operation do not count: the engine runs them ahead of time, they may still be to
+// come.
 void membarrier(Site at) {
   Engine& e = *g_engine;
   if (e.current_ == kOutside) return;
@@ -100,6 +103,11 @@ void membarrier(Site at) {
 void step(Site at) {
   g_engine->visible(Op::Step, -1, at);
   g_engine->observe(3);
+}
+
+void when_quiet(Site at) {
+  g_engine->visible(Op::Quiet, -1, at);
+  g_engine->observe(6);
 }
 
 void forget(uint64_t tag, Site at) {

@@ -3,8 +3,9 @@
 // be in the ring at the end. Indices start just below 2^32, so that they overflow in every case.
 //
 // Not covered: an index that travels all the way round (2^32 operations during one steal).
-#include "model.h"
 #include "scheduler/run_queue.h"
+
+#include "model.h"
 
 namespace {
 
@@ -66,7 +67,8 @@ struct Ring {
     }
   }
   void check() {
-    while (pop(3)) {}
+    while (pop(3)) {
+    }
     MODEL_CHECK(queue.empty());
     for (int i = 0; i < kMaxItems; ++i) {
       int times = 0;
@@ -85,10 +87,20 @@ model::Scenario owner_and_thieves(const char* program, std::vector<std::vector<u
     t.thread("owner", [&r, program] {
       for (const char* p = program; *p != 0; ++p) {
         switch (*p) {
-          case '+': r.push(); break;
-          case '-': r.pop(0); break;
-          case '*': while (r.push()) {} break;
-          case '/': while (r.pop(0)) {} break;
+          case '+':
+            r.push();
+            break;
+          case '-':
+            r.pop(0);
+            break;
+          case '*':
+            while (r.push()) {
+            }
+            break;
+          case '/':
+            while (r.pop(0)) {
+            }
+            break;
         }
       }
     });
@@ -132,7 +144,8 @@ model::Options fast() {
 const std::vector<model::Case> kCases = {
     {"last_item", nullptr, fast(), owner_and_thieves<2>("+-", {{1}, {1}})},
     {"torn_cas_is_found", "duplicated", fast(), owner_and_thieves<2, Torn>("+-", {{1}})},
-    {"torn_cas_between_thieves", "duplicated", fast(), owner_and_thieves<2, Torn>("++", {{1}, {1}})},
+    {"torn_cas_between_thieves", "duplicated", fast(),
+     owner_and_thieves<2, Torn>("++", {{1}, {1}})},
     {"fill_and_drain", nullptr, fast(), owner_and_thieves<2>("*-*/", {{2, 2}})},
     {"round_and_round", nullptr, fast(), owner_and_thieves<2>("+-+-+-+-", {{2, 1}})},
     {"overwritten_under_the_thief", nullptr, fast(), owner_and_thieves<2>("++--++--", {{2, 2}})},

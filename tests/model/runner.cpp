@@ -53,7 +53,8 @@ int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
            static_cast<unsigned long long>(r.executions), s, r.complete ? "" : "  INCOMPLETE");
     if (!as_expected || argc > 1) {
       printf("%s", r.trace.c_str());
-      if (r.failed) printf("  => %s\n  replay: %s %s %s\n", r.message.c_str(), argv[0], c.name, r.seed.c_str());
+      if (r.failed)
+        printf("  => %s\n  replay: %s %s %s\n", r.message.c_str(), argv[0], c.name, r.seed.c_str());
     }
     if (!as_expected) {
       printf("  UNEXPECTED: should %s %s\n", c.must_fail_with != nullptr ? "fail with" : "pass",

@@ -24,12 +24,12 @@ struct start_request {
 };
 void JVM_StartThread(void* env, void* thread);
 
-#define CHECK(what)                                                             \
-  do {                                                                          \
-    if (!(what)) {                                                              \
+#define CHECK(what)                                                                \
+  do {                                                                             \
+    if (!(what)) {                                                                 \
       fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #what, errno); \
-      _exit(1);                                                                 \
-    }                                                                           \
+      _exit(1);                                                                    \
+    }                                                                              \
   } while (0)
 
 // Starts a "Java" thread: a task under Wisp.

@@ -1,5 +1,5 @@
-// registers_changed(step, argument, pattern): fills every callee-saved register with a value derived
-// from `pattern`, calls step(argument), and returns how many of them came back changed.
+// registers_changed(step, argument, pattern): fills every callee-saved register with a value
+// derived from `pattern`, calls step(argument), and returns how many of them came back changed.
 #pragma once
 
 extern "C" long registers_changed(void (*step)(void*), void* argument, unsigned long pattern);

@@ -6,9 +6,9 @@ namespace {
 std::atomic<int> live_objects{0};
 
 struct Counted {
-    Counted() { live_objects++; }
-    ~Counted() { live_objects--; }
-    int value = 7;
+  Counted() { live_objects++; }
+  ~Counted() { live_objects--; }
+  int value = 7;
 };
 
 __thread int plain = 42;

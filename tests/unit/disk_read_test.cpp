@@ -140,7 +140,7 @@ TEST(DiskRead, ReadersShareAFilePosition) {
   constexpr int kReaders = 8;
   for (int round = 0; round < 5; ++round) {
     TestFile file(kSize);
-      file.cache_all_but(12288 * round, 20480, 65536);
+    file.cache_all_but(12288 * round, 20480, 65536);
     lseek(file.fd(), 0, SEEK_SET);
     std::atomic<int> wrong{0};
     std::atomic<size_t> bytes{0};

@@ -2,6 +2,7 @@
 #include <sys/file.h>
 
 #include "platform/clock.h"
+#include "sync/sleep.h"
 #include "unit/disk_fixture.h"
 
 namespace wisp::test {
@@ -80,6 +81,42 @@ TEST(DiskWait, SynchronousWritesAndDirectReads) {
   EXPECT_GE(scheduler_totals().handoffs - before, direct < 0 ? 2u : 3u);
   close(synced);
   close(direct);
+}
+
+// The carrier that a task leaves for the kernel keeps its timers: they are due in time although the
+// only worker that watches the clock sleeps for a later one.
+TEST(DiskWait, TimersOfCarriersGivenAway) {
+  TestFile file(100);
+  int holder = open(file.path(), O_RDWR);
+  ASSERT_EQ(flock(holder, LOCK_EX), 0);
+  int n = carriers();
+  Latch done(static_cast<uint32_t>(2 * n + 1));
+  spawn([&] {
+    task_sleep_until(monotonic_ns() + 1500000000);
+    done.count_down();
+  });
+  usleep(50000);  // everybody is asleep, one until then
+  std::atomic<int> slept{0};
+  for (int i = 0; i < n; ++i) {
+    spawn([&] {
+      task_sleep_until(monotonic_ns() + 100000000);
+      ++slept;
+      done.count_down();
+    });
+    spawn([&] {
+      int fd = open(file.path(), O_RDWR);
+      uint64_t until = monotonic_ns() + 20000000;
+      while (monotonic_ns() < until) yield();
+      io::disk_wait([=] { return flock(fd, LOCK_EX); });
+      close(fd);
+      done.count_down();
+    });
+  }
+  usleep(700000);
+  EXPECT_EQ(slept, n);
+  flock(holder, LOCK_UN);
+  done.wait();
+  close(holder);
 }
 
 }  // namespace wisp::test

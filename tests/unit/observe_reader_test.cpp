@@ -1,5 +1,6 @@
-// The reader of the statistics page believes nothing: torn, truncated and hostile snapshots, foreign
-// memfds, dying processes. Mutations are random with a fixed seed; run with more by OBSERVE_ROUNDS.
+// The reader of the statistics page believes nothing: torn, truncated and hostile snapshots,
+// foreign memfds, dying processes. Mutations are random with a fixed seed; run with more by
+// OBSERVE_ROUNDS.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/memfd.h>
@@ -74,8 +75,8 @@ std::string sample() {
 size_t show(const Statistics& s, const Statistics* earlier) {
   TopView view;
   size_t n = 0;
-  for (TopOrder order : {TopOrder::kCpu, TopOrder::kWait, TopOrder::kRuns, TopOrder::kSteals,
-                         TopOrder::kName}) {
+  for (TopOrder order :
+       {TopOrder::kCpu, TopOrder::kWait, TopOrder::kRuns, TopOrder::kSteals, TopOrder::kName}) {
     view.order = order;
     for (const TopLine& line : top_lines(s, earlier, &view, 60, 20)) {
       EXPECT_LE(line.text.size(), 60u);
@@ -125,7 +126,8 @@ TEST(ObserveReader, LongerAndShorterRecordsOfOtherReleases) {
 TEST(ObserveReader, EveryTruncationIsRefusedOrHarmless) {
   std::string data = sample();
   for (size_t size = 0; size < data.size(); size++) {
-    std::string cut = data.substr(0, size);  // exact heap block: AddressSanitizer sees one byte more
+    std::string cut =
+        data.substr(0, size);  // exact heap block: AddressSanitizer sees one byte more
     std::vector<char> exact(cut.begin(), cut.end());
     Statistics s;
     EXPECT_FALSE(parse_snapshot(exact.data(), exact.size(), &s));
@@ -252,7 +254,8 @@ TEST(ObserveReader, SilentTornAndDyingProcesses) {
   EXPECT_NE(error.text.find("has ended"), std::string::npos);
   page.reset();  // the next children would inherit it
 
-  for (uint64_t size : {uint64_t{0}, uint64_t{100}, uint64_t{4096}, ~uint64_t{0}, uint64_t{1} << 29}) {
+  for (uint64_t size :
+       {uint64_t{0}, uint64_t{100}, uint64_t{4096}, ~uint64_t{0}, uint64_t{1} << 29}) {
     page.reset();
     Impostor torn(8192, F_SEAL_SHRINK, [size](stats::PageHeader* h) {
       plausible(h);

@@ -1,4 +1,5 @@
-// wisp ps, stat, top and jstack, and the MXBean, against real JVMs: JDK 17 and 25 and what else is here.
+// wisp ps, stat, top and jstack, and the MXBean, against real JVMs: JDK 17 and 25 and what else is
+// here.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -98,7 +99,8 @@ TEST_P(Observe, PsAndStat) {
     EXPECT_TRUE(contains(text.out, name)) << text.out;
   EXPECT_TRUE(matches(text.out, "acceptor +parked .* fd \\d+ readable\n")) << text.out;
   EXPECT_TRUE(matches(text.out, "parked-one +parked .* lock 0x[0-9a-f]+\n")) << text.out;
-  EXPECT_TRUE(matches(text.out, "holder +parked .* lock 0x[0-9a-f]+, 9\\d\\d\\.\\d s more\n")) << text.out;
+  EXPECT_TRUE(matches(text.out, "holder +parked .* lock 0x[0-9a-f]+, 9\\d\\d\\.\\d s more\n"))
+      << text.out;
 
   Result all = python(run({"stat", jvm.pid(), "--json", "--tasks"}).out,
                       "len(d['carriers'])==2 and sum(c['switches'] for c in d['carriers'])>100 and "
@@ -119,7 +121,8 @@ TEST_P(Observe, Jstack) {
   EXPECT_EQ(text.exit, 0) << text.all();
   EXPECT_EQ(text.err, "");
   const std::string line =
-      " - Coroutine \\[0x[0-9a-f]+\\] \"NAME\" #\\d+ active=\\d+ steal=\\d+ steal_fail=\\d+ preempt=\\d+ "
+      " - Coroutine \\[0x[0-9a-f]+\\] \"NAME\" #\\d+ active=\\d+ steal=\\d+ steal_fail=\\d+ "
+      "preempt=\\d+ "
       "park=PARK\n\tat ";
   auto expect = [&](const char* name, const char* park) {
     std::string pattern = std::regex_replace(line, std::regex("NAME"), name);
@@ -134,19 +137,22 @@ TEST_P(Observe, Jstack) {
   EXPECT_TRUE(contains(text.out, "CARRIER"));
   // The VM's own threads are there, without a coroutine.
   EXPECT_TRUE(contains(text.out, "\"VM Thread\""));
-  Result json = python(run({"jstack", jvm.pid(), "--json", "--timeout", "60"}).out,
-                       "d['jvmAnswered'] and any(t['name']=='blocked' and t['task']['state']=='parked' "
-                       "and 'Coroutine' in t['coroutine'] for t in d['threads'])");
+  Result json =
+      python(run({"jstack", jvm.pid(), "--json", "--timeout", "60"}).out,
+             "d['jvmAnswered'] and any(t['name']=='blocked' and t['task']['state']=='parked' "
+             "and 'Coroutine' in t['coroutine'] for t in d['threads'])");
   EXPECT_EQ(json.exit, 0) << json.err;
 }
 
 TEST_P(Observe, JstackOfAStuckJvmShowsTheTasks) {
-  Jvm jvm(GetParam(), {"-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0", "-XX:-TieredCompilation"},
+  Jvm jvm(GetParam(),
+          {"-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0", "-XX:-TieredCompilation"},
           "stuck");
   Result text = run({"jstack", jvm.pid(), "--timeout", "0.5"});
   EXPECT_EQ(text.exit, 0) << text.all();
   EXPECT_TRUE(contains(text.err, "no Java frames")) << text.err;
-  EXPECT_TRUE(matches(text.out, " - Coroutine \\[0x[0-9a-f]+\\] \"parked-one\" #\\d+ active=")) << text.out;
+  EXPECT_TRUE(matches(text.out, " - Coroutine \\[0x[0-9a-f]+\\] \"parked-one\" #\\d+ active="))
+      << text.out;
   EXPECT_TRUE(contains(text.out, "CARRIER"));
 }
 
@@ -211,25 +217,29 @@ TEST_P(Observe, Top) {
     if (!contains(tmux({"capture-pane", "-p"}).out, "by longest")) break;
     usleep(100'000);
   }
-  EXPECT_FALSE(contains(tmux({"capture-pane", "-p"}).out, "by longest"));  // the screen is given back
+  EXPECT_FALSE(
+      contains(tmux({"capture-pane", "-p"}).out, "by longest"));  // the screen is given back
   tmux({"kill-server"});
 }
 
 TEST_P(Observe, MXBean) {
-  Result result = spawn({.args = {kCommand, "java", "--jdk", GetParam(), "-XX:+UseWisp2", "-Xcheck:jni", "-cp",
-                                  OBSERVE_CLASSES, "ObserveWorkload", "jmx"},
+  Result result = spawn({.args = {kCommand, "java", "--jdk", GetParam(), "-XX:+UseWisp2",
+                                  "-Xcheck:jni", "-cp", OBSERVE_CLASSES, "ObserveWorkload", "jmx"},
                          .env = {{"WISP_OPTIONS", "carriers=3"}}});
   if (contains(result.all(), "InstanceNotFound") && contains(GetParam(), "11.0.2"))
     GTEST_SKIP() << "an image without jdk.management";
   EXPECT_EQ(result.exit, 0) << result.all();
-  for (const char* name :
-       {"RunningStates", "SwitchCount", "WaitTimeTotal", "RunningTimeTotal", "CompleteTaskCount",
-        "CreateTaskCount", "ParkCount", "UnparkCount", "StealCount", "StealFailureCount", "PreemptCount",
-        "TimeOutCount", "EventLoopCount", "QueueLength", "NumberOfRunningTasks", "TotalBlockingTime",
-        "TotalExecutionTime", "ExecutionCount", "TotalEnqueueTime", "EnqueueCount", "TotalWaitSocketIOTime",
-        "WaitSocketIOCount"}) {
+  for (const char* name : {"RunningStates",     "SwitchCount",        "WaitTimeTotal",
+                           "RunningTimeTotal",  "CompleteTaskCount",  "CreateTaskCount",
+                           "ParkCount",         "UnparkCount",        "StealCount",
+                           "StealFailureCount", "PreemptCount",       "TimeOutCount",
+                           "EventLoopCount",    "QueueLength",        "NumberOfRunningTasks",
+                           "TotalBlockingTime", "TotalExecutionTime", "ExecutionCount",
+                           "TotalEnqueueTime",  "EnqueueCount",       "TotalWaitSocketIOTime",
+                           "WaitSocketIOCount"}) {
     EXPECT_TRUE(matches(result.out, std::string(name) + "=\\[[a-z0-9]+, [a-z0-9]+, [a-z0-9]+\\]\n"))
-        << name << "\n" << result.out;
+        << name << "\n"
+        << result.out;
   }
   EXPECT_TRUE(matches(result.out, "task=1 .* RUNNING\n")) << result.out;
   EXPECT_TRUE(contains(result.out, "none=null\n"));

@@ -1,5 +1,6 @@
 // RunQueue with real threads: what the model checker (tests/model) proves for a few operations is
-// here repeated millions of times, on real memory and under TSan. Also its single-threaded contract.
+// here repeated millions of times, on real memory and under TSan. Also its single-threaded
+// contract.
 #include "scheduler/run_queue.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +26,9 @@ void one_thread() {
     for (Item& i : items) ASSERT_TRUE(q.push(&i));
     Item extra;
     ASSERT_TRUE(!q.push(&extra) && q.size() == 8);
-    ASSERT_TRUE(q.pop() == &items[0]);                        // first in, first out
-    ASSERT_TRUE(q.steal(out, 8) == 4 && out[0] == &items[1]);  // half of 7, rounded up, oldest first
+    ASSERT_TRUE(q.pop() == &items[0]);  // first in, first out
+    ASSERT_TRUE(q.steal(out, 8) == 4 &&
+                out[0] == &items[1]);  // half of 7, rounded up, oldest first
     ASSERT_TRUE(out[3] == &items[4]);
     ASSERT_TRUE(q.steal(out, 1) == 1 && out[0] == &items[5]);
     ASSERT_TRUE(q.pop() == &items[6]);

@@ -67,7 +67,8 @@ inline void* call_function(void* argument) {
 inline WispTask* spawn(std::function<void()> f) {
   start_scheduler();
   WispTask* t = nullptr;
-  int error = task_create(&t, call_function, new std::function<void()>(std::move(f)), 0, 4096, true);
+  int error =
+      task_create(&t, call_function, new std::function<void()>(std::move(f)), 0, 4096, true);
   if (error != 0) abort();
   RuntimeEntry entry;
   ready(t);

@@ -57,7 +57,8 @@ TEST(Scheduler, PingPong) {
     spawn([&, side] {
       for (uint32_t n = 0; n < kRounds; ++n) {
         RuntimeEntry entry;
-        while (ball.load() % 2 != side) park(&ball, kForever, [&] { return ball.load() % 2 != side; });
+        while (ball.load() % 2 != side)
+          park(&ball, kForever, [&] { return ball.load() % 2 != side; });
         ball++;
         ParkingLot::unpark(&ball, 1);
       }
@@ -74,7 +75,8 @@ TEST(Scheduler, KernelThreadAndTaskWakeEachOther) {
   auto play = [&](uint32_t side) {
     for (uint32_t n = 0; n < kRounds; ++n) {
       RuntimeEntry entry;
-      while (ball.load() % 2 != side) park(&ball, kForever, [&] { return ball.load() % 2 != side; });
+      while (ball.load() % 2 != side)
+        park(&ball, kForever, [&] { return ball.load() % 2 != side; });
       ball++;
       ParkingLot::unpark(&ball, 1);
     }
@@ -130,7 +132,7 @@ TEST(Scheduler, BlockedKernelCallsDoNotStopTheOthers) {
   int pipes[2];
   ASSERT_EQ(0, pipe(pipes));
   int readers = carriers() + 3;
-  Latch done(readers);
+  Latch done(readers + 1);
   for (int i = 0; i < readers; ++i)
     spawn([&, announced = i % 2 == 0] {
       char c;
@@ -144,6 +146,7 @@ TEST(Scheduler, BlockedKernelCallsDoNotStopTheOthers) {
     });
   spawn([&] {
     for (int i = 0; i < readers; ++i) EXPECT_EQ(1, write(pipes[1], "x", 1));
+    done.count_down();
   });
   done.wait();
   close(pipes[0]);
@@ -164,8 +167,7 @@ TEST(Scheduler, StressWakeUpsFromEverywhere) {
         for (;;) {
           uint32_t v = slot.load();
           if (v != 0 && slot.compare_exchange_strong(v, v - 1)) break;
-          if (v == 0)
-            park(&slot, monotonic_ns() + 50000000, [&] { return slot.load() == 0; });
+          if (v == 0) park(&slot, monotonic_ns() + 50000000, [&] { return slot.load() == 0; });
         }
         taken++;
         if (n % 64 == 0) yield_current(entry.task());

@@ -79,7 +79,9 @@ TEST_F(Signals, OneShotHandlerIsGoneAfterwards) {
 }
 
 TEST_F(Signals, ThousandsOfChangesNeedNoMoreSpace) {
-  for (int i = 0; i < 5000; ++i) set_handler(SIGUSR2, i % 2 ? handler : [](int, siginfo_t*, void*) {});
+  for (int i = 0; i < 5000; ++i)
+    set_handler(
+        SIGUSR2, i % 2 ? handler : [](int, siginfo_t*, void*) {});
   real::raise(SIGUSR2);
   EXPECT_EQ(g_seen, 1);
 }

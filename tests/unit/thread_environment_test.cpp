@@ -20,7 +20,8 @@ std::set<std::string> as_set(char* const* envp) {
 // One test: what is taken out is remembered for the life of the process.
 TEST(Environment, TakesOutWhatIsOursAndPutsItBack) {
   // Strings on which the library may work in place, as on the initial environment.
-  static char preload[] = "LD_PRELOAD=/a/libfirst.so:/opt/wisp/lib/libwisp.so /b/libmylibwisp.so libwisp.so";
+  static char preload[] =
+      "LD_PRELOAD=/a/libfirst.so:/opt/wisp/lib/libwisp.so /b/libmylibwisp.so libwisp.so";
   static char wisp[] = "WISP=1", options[] = "WISP_OPTIONS=carriers=2";
   static char other[] = "WISPY=stays", path[] = "PATH=/bin";
   static char* envp[] = {wisp, path, preload, options, other, nullptr};
@@ -34,11 +35,12 @@ TEST(Environment, TakesOutWhatIsOursAndPutsItBack) {
   char* next[] = {path, preload, added, other, nullptr};
   char** complete = wisp::environment_put_back(next);
   ASSERT_NE(complete, nullptr);
-  EXPECT_EQ(as_set(complete),
-            (std::set<std::string>{
-                "PATH=/bin", "LD_LIBRARY_PATH=/jre/lib", "WISPY=stays", "WISP=1",
-                "WISP_OPTIONS=carriers=2",
-                "LD_PRELOAD=/a/libfirst.so:/opt/wisp/lib/libwisp.so /b/libmylibwisp.so libwisp.so"}));
+  EXPECT_EQ(
+      as_set(complete),
+      (std::set<std::string>{
+          "PATH=/bin", "LD_LIBRARY_PATH=/jre/lib", "WISPY=stays", "WISP=1",
+          "WISP_OPTIONS=carriers=2",
+          "LD_PRELOAD=/a/libfirst.so:/opt/wisp/lib/libwisp.so /b/libmylibwisp.so libwisp.so"}));
   free(complete);
 }
 

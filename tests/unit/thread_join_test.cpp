@@ -69,9 +69,8 @@ TEST_F(Join, TimesOutAndThenSucceeds) {
 }
 
 TEST_F(Join, OneselfIsADeadlock) {
-  WispTask* t = spawn_joinable([] {
-    return as_pointer(join_task(current_task(), nullptr, kForever));
-  });
+  WispTask* t =
+      spawn_joinable([] { return as_pointer(join_task(current_task(), nullptr, kForever)); });
   void* result = nullptr;
   ASSERT_EQ(join_task(t, &result, kForever), 0);
   EXPECT_EQ(result, as_pointer(EDEADLK));

@@ -168,8 +168,10 @@ void a_million(Order order, const char* name) {
     last = n->deadline;
   }
   ASSERT_TRUE(heap.empty());
-  printf("1,000,000 timers, %-7s: insert %.0f ms, remove 1/3 %.0f ms, fire 2/3 %.0f ms (slowest %.2f)\n",
-         name, ms(t0, t1), ms(t1, t2), ms(t2, Clock::now()), slowest);
+  printf(
+      "1,000,000 timers, %-7s: insert %.0f ms, remove 1/3 %.0f ms, fire 2/3 %.0f ms (slowest "
+      "%.2f)\n",
+      name, ms(t0, t1), ms(t1, t2), ms(t2, Clock::now()), slowest);
 }
 
 }  // namespace

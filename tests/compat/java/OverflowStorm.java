@@ -44,6 +44,7 @@ public class OverflowStorm {
             Thread t = new Thread(() -> {
                 while (!stop[0]) {
                     r.run();
+                    if (r == disturb[0] || r == disturb[1]) disturb[3].run();
                     Thread.yield();
                 }
             });

@@ -35,7 +35,9 @@ long raw(long nr, long a = 0, long b = 0, long c = 0, long d = 0) {
 #if defined(__x86_64__)
   long ret;
   register long r10 asm("r10") = d;
-  asm volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
+  asm volatile("syscall"
+               : "=a"(ret)
+               : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
                : "rcx", "r11", "memory");
   return ret;
 #else
@@ -72,7 +74,8 @@ extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* the_vm, void*) {
   return JNI_VERSION_1_8;
 }
 
-// ---- blocking and spinning -----------------------------------------------------------------------
+// ---- blocking and spinning
+// -----------------------------------------------------------------------
 
 JNI(void, rawSleep)(JNIEnv*, jclass, jint ms) {
   timespec t{ms / 1000, ms % 1000 * 1000000L};
@@ -80,7 +83,9 @@ JNI(void, rawSleep)(JNIEnv*, jclass, jint ms) {
 }
 
 static int pipe_ends[2];
-JNI(void, rawPipeOpen)(JNIEnv*, jclass) { if (pipe(pipe_ends) != 0) abort(); }
+JNI(void, rawPipeOpen)(JNIEnv*, jclass) {
+  if (pipe(pipe_ends) != 0) abort();
+}
 JNI(jint, rawPipeRead)(JNIEnv*, jclass) {
   unsigned char c = 0;
   long n = raw(SYS_read, pipe_ends[0], reinterpret_cast<long>(&c), 1);
@@ -118,7 +123,8 @@ JNI(void, rawFutexWake)(JNIEnv*, jclass) {
   raw(SYS_futex, reinterpret_cast<long>(&futex_word), 129, 1 << 30);
 }
 
-// ---- thread-local storage ------------------------------------------------------------------------
+// ---- thread-local storage
+// ------------------------------------------------------------------------
 
 static std::atomic<int> locals_made{0}, locals_ended{0}, keys_ended{0}, key_order_wrong{0};
 namespace {
@@ -126,7 +132,9 @@ struct Local {
   std::string words = "fresh";
   int uses = 0;
   Local() { ++locals_made; }
-  ~Local() { if (words.find("fresh") == 0) ++locals_ended; }
+  ~Local() {
+    if (words.find("fresh") == 0) ++locals_ended;
+  }
 };
 thread_local Local local;
 thread_local int plain_local = 7;
@@ -169,7 +177,8 @@ JNI(jint, keyUse)(JNIEnv*, jclass) {
 }
 JNI(jint, keysEnded)(JNIEnv*, jclass) { return keys_ended.load(); }
 
-// ---- a library that comes late, with thread-locals -------------------------------------------------
+// ---- a library that comes late, with thread-locals
+// -------------------------------------------------
 
 static int (*late_next)() = nullptr;
 JNI(jboolean, lateLoad)(JNIEnv* env, jclass, jstring path) {
@@ -183,7 +192,8 @@ JNI(jboolean, lateLoad)(JNIEnv* env, jclass, jstring path) {
 }
 JNI(jint, lateNext)(JNIEnv*, jclass) { return late_next(); }
 
-// ---- C++ exceptions --------------------------------------------------------------------------------
+// ---- C++ exceptions
+// --------------------------------------------------------------------------------
 
 static int thrower(int depth) {
   struct Guard {
@@ -224,7 +234,8 @@ JNI(jint, exceptions)(JNIEnv* env, jclass c, jobject callback) {
   return caught;
 }
 
-// ---- own pthreads that attach ----------------------------------------------------------------------
+// ---- own pthreads that attach
+// ----------------------------------------------------------------------
 
 namespace {
 struct Attach {
@@ -264,7 +275,8 @@ JNI(jint, attach)(JNIEnv* env, jclass, jobject callback, jint threads) {
   return done.load() * 100 + joined;
 }
 
-// ---- locks between tasks and own pthreads ------------------------------------------------------------
+// ---- locks between tasks and own pthreads
+// ------------------------------------------------------------
 
 namespace {
 pthread_mutex_t recursive, checking, timed = PTHREAD_MUTEX_INITIALIZER;
@@ -281,12 +293,12 @@ std::condition_variable cpp_changed;
 std::atomic<int> failures{0};
 pthread_spinlock_t spin_lock;
 
-#define EXPECT(what)                                                       \
-  do {                                                                     \
-    if (!(what)) {                                                         \
-      ++failures;                                                          \
+#define EXPECT(what)                                                               \
+  do {                                                                             \
+    if (!(what)) {                                                                 \
+      ++failures;                                                                  \
       fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #what, errno); \
-    }                                                                      \
+    }                                                                              \
   } while (0)
 
 void init_locks(int count) {
@@ -341,8 +353,10 @@ void use_locks(int me) {
     pthread_spin_unlock(&spin_lock);
     if (i % 10 == 0) {
       int r = pthread_barrier_wait(&barrier);
-      if (r == PTHREAD_BARRIER_SERIAL_THREAD) ++serial;
-      else EXPECT(r == 0);
+      if (r == PTHREAD_BARRIER_SERIAL_THREAD)
+        ++serial;
+      else
+        EXPECT(r == 0);
     }
     if (i % 16 == 0) {  // strict turns over a condition, timed waits among them
       pthread_mutex_lock(&turn_lock);
@@ -422,7 +436,9 @@ static std::string& magic_static() {
   }();
   return *made;
 }
-JNI(jint, magicStatic)(JNIEnv*, jclass) { return static_cast<jint>(magic_static().size()) + once_runs; }
+JNI(jint, magicStatic)(JNIEnv*, jclass) {
+  return static_cast<jint>(magic_static().size()) + once_runs;
+}
 
 JNI(jint, futures)(JNIEnv*, jclass) {
   std::vector<std::future<int>> all;
@@ -443,7 +459,8 @@ JNI(jint, futures)(JNIEnv*, jclass) {
   return sum;
 }
 
-// ---- process-shared and robust ------------------------------------------------------------------------
+// ---- process-shared and robust
+// ------------------------------------------------------------------------
 
 namespace {
 struct Shared {
@@ -455,8 +472,8 @@ struct Shared {
 }  // namespace
 
 JNI(jstring, shared)(JNIEnv* env, jclass) {
-  Shared* s = static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  Shared* s = static_cast<Shared*>(
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   pthread_mutexattr_t attr;
   pthread_mutexattr_init(&attr);
   pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
@@ -477,7 +494,9 @@ JNI(jstring, shared)(JNIEnv* env, jclass) {
     while (s->value != 2) pthread_cond_wait(&s->changed, &s->plain);
     pthread_mutex_unlock(&s->plain);
     sem_post(&s->sem);
-    struct timespec t{0, 30000000};
+    struct timespec t {
+      0, 30000000
+    };
     nanosleep(&t, nullptr);
     _exit(7);  // with the robust mutex held
   }
@@ -518,7 +537,8 @@ JNI(jint, robustRepair)(JNIEnv*, jclass) {
   return pthread_mutex_consistent(&robust_here) * 100 + pthread_mutex_unlock(&robust_here);
 }
 
-// ---- monitors -------------------------------------------------------------------------------------------
+// ---- monitors
+// -------------------------------------------------------------------------------------------
 
 JNI(void, monitors)(JNIEnv* env, jclass, jobject lock, jintArray cell, jint rounds) {
   for (int i = 0; i < rounds; ++i) {
@@ -544,7 +564,8 @@ JNI(jint, critical)(JNIEnv* env, jclass, jintArray array) {
   return v;
 }
 
-// ---- identity, limits, death ------------------------------------------------------------------------------
+// ---- identity, limits, death
+// ------------------------------------------------------------------------------
 
 JNI(jboolean, identity)(JNIEnv*, jclass) {
   pthread_t self = pthread_self();
@@ -555,7 +576,8 @@ JNI(jboolean, identity)(JNIEnv*, jclass) {
   size_t size;
   char name[16], *here = name;
   bool ok = pthread_equal(self, pthread_self()) && tid == syscall(SYS_gettid);
-  ok = ok && pthread_getattr_np(self, &attr) == 0 && pthread_attr_getstack(&attr, &base, &size) == 0;
+  ok =
+      ok && pthread_getattr_np(self, &attr) == 0 && pthread_attr_getstack(&attr, &base, &size) == 0;
   ok = ok && here >= static_cast<char*>(base) && here < static_cast<char*>(base) + size;
   return ok && pthread_getname_np(self, name, sizeof name) == 0;
 }

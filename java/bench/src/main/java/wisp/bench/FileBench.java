@@ -57,6 +57,7 @@ public final class FileBench {
         FileBench bench = new FileBench(options);
         double[] rates = new double[rounds];
         double[] worst = new double[rounds];
+        double[] cpu = new double[rounds];
         for (int round = -1; round < rounds; round++) { // the first one compiles
             if (cold) {
                 bench.dropCache();
@@ -67,22 +68,25 @@ public final class FileBench {
             if (round >= 0) {
                 rates[round] = result[0];
                 worst[round] = result[1];
+                cpu[round] = result[2];
             }
         }
         Files.delete(bench.path);
         Report.samples("operations_per_s", rates);
         Report.samples("worst_tick_ms", worst);
+        Report.samples("cpu_ns_per_operation", cpu); // what is left to compare on a loaded machine
         Report.check("whole blocks", bench.operations.get() * bench.block, bench.bytes.get());
         Report.valid();
     }
 
-    /** Operations per second, and the ticker's longest delay in ms. */
-    private double[] round(int threads, long nanos) throws InterruptedException {
+    /** Operations per second, the ticker's longest delay in ms, CPU time of the process per operation in ns. */
+    private double[] round(int threads, long nanos) throws IOException, InterruptedException {
         AtomicBoolean done = new AtomicBoolean();
         double[] late = new double[1];
         Thread ticker = new Thread(() -> tick(done, late), "ticker");
         Thread[] workers = new Thread[threads];
         long before = operations.get();
+        long cpu = Proc.cpuMillis();
         long start = System.nanoTime();
         for (int i = 0; i < threads; i++) {
             workers[i] = new Thread(() -> work(start + nanos), "worker-" + i);
@@ -95,7 +99,8 @@ public final class FileBench {
         double elapsed = (System.nanoTime() - start) / 1e9;
         done.set(true);
         ticker.join();
-        return new double[] {(operations.get() - before) / elapsed, late[0]};
+        double count = operations.get() - before;
+        return new double[] {count / elapsed, late[0], (Proc.cpuMillis() - cpu) * 1e6 / count};
     }
 
     private static void tick(AtomicBoolean done, double[] late) {

@@ -48,7 +48,7 @@ record Child(String name, List<String> command, Map<String, String> environment,
                 hangReport = HangReport.collect(this, process);
                 process.destroyForcibly().waitFor();
             }
-            return new Result(process.waitFor(), text(out, process), text(err, process), hangReport);
+            return new Result(process.waitFor(), text(out), text(err), hangReport);
         } finally {
             SLOTS.release();
         }
@@ -77,11 +77,10 @@ record Child(String name, List<String> command, Map<String, String> environment,
     }
 
     /** A grandchild may keep the pipe open after the child's end: do not wait for it for ever. */
-    private static String text(CompletableFuture<String> output, Process process) throws InterruptedException {
+    private static String text(CompletableFuture<String> output) throws InterruptedException {
         try {
             return output.get(10, TimeUnit.SECONDS);
         } catch (java.util.concurrent.TimeoutException e) {
-            process.descendants().forEach(ProcessHandle::destroyForcibly);
             return "(output still open 10 s after the process ended)";
         } catch (java.util.concurrent.ExecutionException e) {
             return "(output could not be read: " + e.getCause() + ")";
@@ -92,7 +91,6 @@ record Child(String name, List<String> command, Map<String, String> environment,
         return word.matches("[\\w@%+=:,./-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 
-    /** A copy with more to say. */
     static List<String> join(List<String> first, List<String> second) {
         List<String> all = new ArrayList<>(first);
         all.addAll(second);

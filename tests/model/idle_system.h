@@ -1,0 +1,327 @@
+// The scheduler around the idle protocol, for idle_test.cpp. IdleSet and RunQueue are the runtime's
+// very templates; the rest is copied from worker.cpp, polling.cpp, sysmon.cpp and scheduler.cpp,
+// function by function under the same names, reduced to what takes part in the protocol. Keep
+// alike.
+#pragma once
+#include "model.h"
+#include "scheduler/idle.h"
+#include "scheduler/run_queue.h"
+
+namespace idle_model {
+
+using model::Atomic;
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto acquire = std::memory_order_acquire;
+constexpr auto release = std::memory_order_release;
+
+// What a task does when it runs. A kernel thread's pushes are always Leaf.
+enum class Program : uint8_t {
+  Leaf,
+  Fork2,          // makes two leaves ready, one after the other
+  WaitForLeaf,    // makes a leaf ready, then computes until that has run
+  BlockForLeaf,   // blocks in the kernel (BlockingRegion) until a leaf has run
+  NextThenBlock,  // leaves a leaf in the next slot, then as BlockForLeaf
+  RingThenBlock,  // the same with a leaf in the ring
+};
+struct Task {
+  Program program;
+};
+struct Worker;
+struct Carrier {
+  model::Plain<Worker*> worker;
+  Carrier* idle_next = nullptr;  // IdleSet's, under its lock
+  Atomic<Task*> next{nullptr};
+  wisp::RunQueue<Task, 4, Atomic> queue;
+};
+struct Worker {
+  model::Plain<Carrier*> carrier;
+  Worker* next = nullptr;  // IdleSet's, under its lock
+  model::Plain<bool> searching;
+  Atomic<uint32_t> wake{0};
+  Atomic<bool> polling{false};
+};
+enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };
+
+// Left-out parts of the protocol, each of which must show.
+enum Fault : uint32_t {
+  kNone = 0,
+  kOneLookAtFailure = 1,  // wake_searcher that gives up when its claim finds no pair
+  kNoFenceAtPush = 2,
+  kNoFenceAtSleep = 4,
+  kNoSecondLook = 8,
+  kSpareSleepsAtOnce = 16,      // a worker that comes back without a carrier does not look
+  kNextStays = 32,              // give_away publishes a carrier with its next slot full
+  kPollingFlagLate = 64,        // the poller looks at `wake` before it says that it polls
+  kEntersPumpLate = 256,        // a worker is counted as inside only after its last look at `wake`
+  kInterruptTakenAnyway = 128,  // a poller takes the interrupt away though another is still inside
+};
+struct Shape {
+  int carriers = 1, workers = 1;
+  int late_workers = 0;  // of them, how many only SysMonitor starts
+  bool sysmon = false, pump = false;
+  uint32_t faults = kNone;
+};
+
+struct System {
+  static constexpr int kMaxCarriers = 2, kMaxWorkers = 4;
+  explicit System(const Shape& s) : shape(s) {
+    // As scheduler_start does, once its workers have gone to sleep.
+    for (int i = 0; i < shape.carriers; ++i) idle.publish_carrier(&carrier[i]);
+    for (int i = 0; i < shape.workers - shape.late_workers; ++i) idle.publish_spare(&worker[i]);
+  }
+  const Shape shape;
+  Carrier carrier[kMaxCarriers];
+  Worker worker[kMaxWorkers];
+  Task leaf{Program::Leaf};
+  wisp::IdleSet<Carrier, Worker, model::SpinLock, Atomic> idle;
+  model::SpinLock global_lock{false};
+  Atomic<uint32_t> global_size{0};  // leaves only
+  Atomic<uint32_t> leaves_run{0};
+  model::Ghost ran, woken_searchers;
+  Atomic<uint32_t> kick{0}, started{0}, pump{0}, inside{0};
+
+  bool has(Fault f) const { return (shape.faults & f) != 0; }
+
+  // --- scheduler.cpp
+  void global_push() {
+    global_lock.lock();
+    global_size.store(global_size.load(relaxed) + 1, relaxed);
+    global_lock.unlock();
+  }
+  bool global_empty() const { return global_size.load(relaxed) == 0; }
+  Task* global_pop() {
+    global_lock.lock();
+    uint32_t n = global_size.load(relaxed);
+    if (n != 0) global_size.store(n - 1, relaxed);
+    global_lock.unlock();
+    return n != 0 ? &leaf : nullptr;
+  }
+  void enter_blocking_region(Worker* w) {
+    Carrier* c = w->carrier;
+    w->carrier = nullptr;
+    give_away(c);
+  }
+
+  // --- worker.cpp: waking
+  bool any_work_visible() const {
+    if (!global_empty()) return true;
+    for (int i = 0; i < shape.carriers; ++i)
+      if (!carrier[i].queue.empty()) return true;
+    return false;
+  }
+  void wake_worker(Worker* w, WakeWord what) {
+    w->wake.store(what);
+    if (w->polling.load())
+      interrupt_pump();
+    else
+      w->wake.futex_wake(1);
+  }
+  void wake_searcher() {
+    for (;;) {
+      if (!idle.claim_searcher()) return;
+      bool no_spare = false;
+      Worker* w = idle.take_pair(&no_spare);
+      if (w != nullptr) {
+        w->searching = true;
+        MODEL_CHECK(woken_searchers.add(1) == 1);
+        wake_worker(w, kRunCarrier);
+        return;
+      }
+      idle.stop_searching();
+      if (no_spare) return sysmon_notice();
+      // Who came meanwhile trusted our claim.
+      if (has(kOneLookAtFailure) || idle.idle() == 0 || !any_work_visible()) return;
+    }
+  }
+  void announce_work() {
+    if (!has(kNoFenceAtPush)) model::fence();
+    if (idle.should_wake())
+      wake_searcher();
+    else if (idle.idle() == 0)
+      sysmon_notice();
+  }
+  void give_away(Carrier* c) {
+    bool has_work = c->next.load(relaxed) != nullptr || !c->queue.empty() || !global_empty();
+    if (has_work) {
+      if (Worker* w = idle.take_spare(c)) return wake_worker(w, kRunCarrier);
+      // A thief takes what is in a ring, also of an idle carrier, but not what is in `next`.
+      if (!has(kNextStays) && c->next.exchange(nullptr) != nullptr) global_push();
+    }
+    idle.publish_carrier(c);
+    if (has_work) return sysmon_notice();
+    model::fence();
+    if (any_work_visible()) wake_searcher();
+  }
+
+  // --- worker.cpp: the loop
+  void end_search(Worker* w, bool found) {
+    if (!w->searching) return;
+    w->searching = false;
+    woken_searchers.set(0);
+    bool last = idle.stop_searching();
+    if (found && last && any_work_visible()) announce_work();
+  }
+  // One pass over the others' rings; more passes only see more.
+  Task* search(Carrier* c) {
+    if (!global_empty())
+      if (Task* t = global_pop()) return t;
+    for (int i = 0; i < shape.carriers; ++i) {
+      if (&carrier[i] == c) continue;
+      Task* loot[4];
+      uint32_t n = carrier[i].queue.steal(loot, 4);
+      if (n == 0) continue;
+      for (uint32_t k = 1; k < n; ++k) c->queue.push(loot[k]);
+      return loot[0];
+    }
+    return nullptr;
+  }
+  Task* pick_next(Carrier* c) {
+    if (c->next.load(relaxed) != nullptr)
+      if (Task* t = c->next.exchange(nullptr)) return t;
+    if (Task* t = c->queue.pop()) return t;
+    return global_empty() ? nullptr : global_pop();
+  }
+  void sleep_until_bound(Worker* w) {
+    for (;;) {
+      model::forget();
+      if (!wait_for_events(w) && w->wake.load(acquire) == 0) w->wake.futex_wait(0);
+      uint32_t wake = w->wake.load(acquire);
+      if (wake == kRunCarrier) break;
+      if (wake == kGoToPump) {
+        w->wake.store(0, relaxed);
+        idle.publish_spare(w);
+      }
+    }
+    w->wake.store(0, relaxed);
+  }
+  Task* next_task(Worker* w) {
+    for (;;) {
+      model::forget();
+      Carrier* c = w->carrier;
+      if (c == nullptr) {
+        idle.publish_spare(w);
+        if (!has(kSpareSleepsAtOnce)) {
+          model::fence();
+          if (any_work_visible() && idle.take_back(w)) continue;
+        }
+        sleep_until_bound(w);
+        continue;
+      }
+      if (Task* t = pick_next(c)) return end_search(w, true), t;
+      if (shape.carriers > 1) {
+        if (!w->searching && idle.try_search(static_cast<uint32_t>(shape.carriers) - idle.idle()))
+          w->searching = true;
+        if (w->searching)
+          if (Task* t = search(c)) return end_search(w, true), t;
+      }
+      idle.publish_idle(c, w);
+      end_search(w, false);
+      if (!has(kNoFenceAtSleep)) model::fence();
+      if (!has(kNoSecondLook) && any_work_visible() && idle.take_back(w)) continue;
+      sleep_until_bound(w);
+    }
+  }
+
+  // --- io/event_pump.cpp, without events: `pump` is the level-triggered wake-up eventfd
+  void interrupt_pump() { pump.store(1); }
+  void pump_poll() {
+    if (has(kEntersPumpLate)) inside.fetch_add(1);
+    pump.await([](uint32_t v) { return v != 0; });
+    bool others = inside.fetch_sub(1) != 1;
+    if (has(kInterruptTakenAnyway)) {
+      pump.store(0);
+    } else if (!others) {
+      pump.store(0);
+      if (inside.load() != 0) interrupt_pump();
+    }
+  }
+
+  // --- polling.cpp
+  bool wait_for_events(Worker* w) {
+    if (!shape.pump || w->wake.load(relaxed) != 0) return false;
+    if (!idle.become_poller(w)) return false;
+    // Before the last look at `wake`: from then on a waker's interrupt may be for this worker, and
+    // nobody else may take it away.
+    if (!has(kEntersPumpLate)) inside.fetch_add(1);
+    bool woken = has(kPollingFlagLate) && w->wake.load() != 0;
+    w->polling.store(true);
+    if (!has(kPollingFlagLate)) woken = w->wake.load() != 0;
+    if (!woken)
+      pump_poll();
+    else if (!has(kEntersPumpLate))
+      inside.fetch_sub(1);
+    w->polling.store(false);
+    idle.stop_polling(w);
+    return true;
+  }
+
+  // --- sysmon.cpp: the parts that replace a wake-up. Its timed looks come when nothing else moves.
+  void sysmon_notice() {
+    if (!shape.sysmon) return;
+    if (kick.exchange(1) == 0) kick.futex_wake(1);
+  }
+  void sysmon_main() {
+    for (int quiet = 0;;) {
+      model::forget(static_cast<uint64_t>(quiet));
+      kick.store(0);
+      bool waiting = false;
+      if (!global_empty() && idle.idle() != 0) announce_work();
+      if (idle.spares() == 0 && started.load() < static_cast<uint32_t>(shape.late_workers)) {
+        started.fetch_add(1);
+        started.futex_wake(9);
+        waiting = !global_empty() || any_work_visible();
+      }
+      if (kick.load() != 0) continue;
+      if ((waiting || !global_empty()) && quiet < 3) {
+        ++quiet;
+        model::when_quiet();
+        continue;
+      }
+      kick.futex_wait(0);
+    }
+  }
+
+  // --- the threads
+  void worker_main(Worker* w, uint32_t late_number) {
+    if (late_number != 0)
+      started.await([=](uint32_t n) { return n >= late_number; });
+    else
+      sleep_until_bound(w);  // published by the constructor
+    for (;;) {
+      Task* t = next_task(w);
+      run(w, t->program);
+    }
+  }
+  void run(Worker* w, Program program) {
+    Carrier* c = w->carrier;
+    switch (program) {
+      case Program::Leaf:
+        leaves_run.fetch_add(1);
+        break;
+      case Program::Fork2:
+        for (int i = 0; i < 2; ++i) {
+          c->queue.push(&leaf);
+          announce_work();
+        }
+        break;
+      case Program::WaitForLeaf:
+        c->queue.push(&leaf);
+        announce_work();
+        leaves_run.await([](uint32_t n) { return n != 0; });
+        break;
+      case Program::NextThenBlock:
+        c->next.exchange(&leaf);
+        [[fallthrough]];
+      case Program::RingThenBlock:
+      case Program::BlockForLeaf:
+        if (program == Program::RingThenBlock) c->queue.push(&leaf);
+        enter_blocking_region(w);
+        leaves_run.await([](uint32_t n) { return n != 0; });
+        idle.take_carrier(w);
+        break;
+    }
+    ran.add(1);
+  }
+};
+
+}  // namespace idle_model

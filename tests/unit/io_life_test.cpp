@@ -1,0 +1,151 @@
+// Lives of descriptor numbers: reuse, duplicates, numbers closed while calls wait on them.
+#include "unit/io_support.h"
+
+namespace wisp::test {
+namespace {
+
+TEST(IoLife, ReusedNumberStartsAfresh) {
+  for (int i = 0; i < 200; ++i) {
+    TcpPair tcp;
+    run_tasks({[&] {
+                 char c;
+                 EXPECT_EQ(io::read(tcp.b, &c, 1), 1);
+               },
+               [&] { io::write(tcp.a, "x", 1); }});
+    close_fd(tcp.a), close_fd(tcp.b);
+    Pipe p;  // most likely the same numbers
+    run_tasks({[&] {
+                 char c;
+                 EXPECT_EQ(io::read(p.in, &c, 1), 1);
+               },
+               [&] { io::write(p.out, "y", 1); }});
+    close_fd(p.in), close_fd(p.out);
+  }
+}
+
+// A close that nobody told the table of; the creation of the next one cleans it up.
+TEST(IoLife, StaleRecordIsCleanedByCreation) {
+  for (int i = 0; i < 50; ++i) {
+    TcpPair tcp;
+    run_tasks({[&] {
+                 char c;
+                 EXPECT_EQ(io::read(tcp.b, &c, 1), 1);
+               },
+               [&] { io::write(tcp.a, "x", 1); }});
+    ::close(tcp.a), ::close(tcp.b);
+    TcpPair again;
+    run_tasks({[&] {
+                 char c;
+                 EXPECT_EQ(io::read(again.b, &c, 1), 1);
+               },
+               [&] {
+                 usleep(100);
+                 io::write(again.a, "x", 1);
+               }});
+    close_fd(again.a), close_fd(again.b);
+  }
+}
+
+// The other duplicate keeps the file, and so the registration, alive.
+TEST(IoLife, DuplicateTakesTheNumberBack) {
+  for (int i = 0; i < 50; ++i) {
+    LocalPair pair;
+    run_tasks({[&] {
+                 char c;
+                 EXPECT_EQ(io::read(pair.b, &c, 1), 1);
+               },
+               [&] { io::write(pair.a, "x", 1); }});
+    io::descriptor_shared(pair.b);
+    int other = fresh(::dup(pair.b));
+    close_fd(pair.b);
+    int same = fresh(::dup(other));  // the same number, the same file
+    run_tasks({[&] {
+                 char c;
+                 EXPECT_EQ(io::read(same, &c, 1), 1);
+                 EXPECT_EQ(io::read(other, &c, 1), 1);
+               },
+               [&] {
+                 usleep(100);
+                 io::write(pair.a, "x", 1);
+                 usleep(100);
+                 io::write(pair.a, "x", 1);
+               }});
+    close_fd(other), close_fd(same), close_fd(pair.a);
+  }
+}
+
+// As in the kernel: the reader holds the file, not the number.
+TEST(IoLife, ReaderGoesOnAfterClose) {
+  for (int i = 0; i < 100; ++i) {
+    Pipe p;
+    std::atomic<int> waits{0};
+    auto reader = [&] {
+      char c;
+      ++waits;
+      long n = io::read(p.in, &c, 1);
+      EXPECT_TRUE(n == 0 || n == -EBADF) << n;
+      ++waits;
+    };
+    run_tasks({reader, reader, [&] {
+                 while (waits.load() != 2) usleep(100);
+                 usleep(2000);
+                 close_fd(p.in);
+                 usleep(1000);
+                 EXPECT_EQ(waits.load(), 2) << "a reader left before the end of the stream";
+                 close_fd(p.out);
+               }});
+  }
+}
+
+TEST(IoLife, ReaderGoesOnAfterDup2) {
+  LocalPair pair;
+  Pipe marker;
+  std::atomic<bool> done{false};
+  run_tasks({[&] {
+               char c = 0;
+               EXPECT_EQ(io::read(pair.b, &c, 1), 1);
+               EXPECT_EQ(c, 'z');
+               done = true;
+             },
+             [&] {
+               usleep(20'000);
+               io::descriptor_shared(marker.in);
+               int kept = io::descriptor_replacing(pair.b);
+               ASSERT_EQ(::dup2(marker.in, pair.b), pair.b);
+               io::descriptor_replaced(pair.b, kept);
+               usleep(2000);
+               EXPECT_FALSE(done.load());
+               io::write(pair.a, "z", 1);
+             }});
+  close_fd(pair.a), close_fd(pair.b), close_fd(marker.in), close_fd(marker.out);
+}
+
+TEST(IoLife, ShutdownEndsAWait) {
+  TcpPair tcp;
+  run_tasks({[&] {
+               char c;
+               EXPECT_EQ(io::read(tcp.a, &c, 1), 0);
+             },
+             [&] {
+               usleep(5000);
+               ::shutdown(tcp.a, SHUT_RD);
+             }});
+  close_fd(tcp.a), close_fd(tcp.b);
+}
+
+// O_NONBLOCK set by somebody else who has the same file turns a wait into EAGAIN.
+TEST(IoLife, SharedFlagIsAskedFor) {
+  LocalPair pair;
+  io::descriptor_shared(pair.a);
+  int other = ::dup(pair.a);
+  ::fcntl(other, F_SETFL, ::fcntl(other, F_GETFL) | O_NONBLOCK);
+  run_tasks({[&] {
+    char c;
+    EXPECT_EQ(io::read(pair.a, &c, 1), -EAGAIN);
+  }});
+  ::close(other);
+  close_fd(pair.a), close_fd(pair.b);
+}
+
+}  // namespace
+}  // namespace wisp::test

@@ -1,0 +1,152 @@
+// Deadlines, accept and connect, waiting for several descriptors, the program's own epolls.
+#include <sys/epoll.h>
+
+#include "unit/io_support.h"
+
+namespace wisp::test {
+namespace {
+
+uint64_t elapsed_ms(uint64_t since) { return (monotonic_ns() - since) / 1'000'000; }
+uint64_t in_ms(uint64_t ms) { return monotonic_ns() + ms * 1'000'000; }
+
+TEST(IoWait, ReceiveTimeout) {
+  TcpPair tcp;
+  timeval t{0, 50'000};
+  ::setsockopt(tcp.a, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+  io::descriptor_set_timeout(tcp.a, true, 50'000'000);
+  run_tasks({[&] {
+    char c;
+    uint64_t start = monotonic_ns();
+    EXPECT_EQ(io::read(tcp.a, &c, 1), -EAGAIN);
+    EXPECT_GE(elapsed_ms(start), 50u);
+    ::send(tcp.b, "x", 1, 0);
+    EXPECT_EQ(io::read(tcp.a, &c, 1), 1);
+  }});
+  close_fd(tcp.a), close_fd(tcp.b);
+}
+
+TEST(IoWait, AcceptOneByOneAmongMany) {
+  sockaddr_in address;
+  int listener = listen_tcp(&address);
+  constexpr int kConnections = 120;
+  std::atomic<int> accepted{0};
+  std::vector<std::function<void()>> bodies;
+  for (int i = 0; i < 8; ++i)
+    bodies.push_back([&] {
+      for (int k = 0; k < kConnections / 8; ++k) {
+        long fd = io::accept(listener, nullptr, nullptr, 0);
+        ASSERT_GE(fd, 0);
+        ++accepted;
+        io::descriptor_created(static_cast<int>(fd), io::kSocket, kTcpSocket);
+        close_fd(static_cast<int>(fd));
+      }
+    });
+  for (int i = 0; i < kConnections; ++i)
+    bodies.push_back([&] {
+      int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
+      ASSERT_EQ(io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+      EXPECT_EQ(::fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+      char c;
+      EXPECT_EQ(io::read(fd, &c, 1), 0);
+      close_fd(fd);
+    });
+  run_tasks(std::move(bodies));
+  EXPECT_EQ(accepted.load(), kConnections);
+  close_fd(listener);
+}
+
+TEST(IoWait, ConnectRefused) {
+  sockaddr_in address;
+  close_fd(listen_tcp(&address));
+  run_tasks({[&] {
+    int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
+    EXPECT_EQ(io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address),
+              -ECONNREFUSED);
+    close_fd(fd);
+  }});
+}
+
+TEST(IoWait, PollOneAndMany) {
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Pipe> pipes(40);
+    int hit = round % 40;
+    run_tasks({[&] {
+                 pollfd one{pipes[hit].in, POLLIN, 0};
+                 EXPECT_EQ(io::poll_until(&one, 1, in_ms(5000)), 1);
+                 EXPECT_EQ(one.revents, POLLIN);
+               },
+               [&] {
+                 std::vector<pollfd> all;
+                 for (auto& p : pipes) all.push_back({p.in, POLLIN, 0});
+                 EXPECT_EQ(io::poll_until(all.data(), all.size(), kForever), 1);
+                 EXPECT_EQ(all[hit].revents, POLLIN);
+               },
+               [&] {
+                 fd_set in;
+                 FD_ZERO(&in);
+                 int n = 0;
+                 for (auto& p : pipes) {
+                   FD_SET(p.in, &in);
+                   if (p.in >= n) n = p.in + 1;
+                 }
+                 EXPECT_EQ(io::select_until(n, &in, nullptr, nullptr, kForever), 1);
+                 EXPECT_TRUE(FD_ISSET(pipes[hit].in, &in));
+               },
+               [&] {
+                 if (round % 3 != 0) usleep(300);
+                 io::write(pipes[hit].out, "x", 1);
+               }});
+    for (auto& p : pipes) close_fd(p.in), close_fd(p.out);
+  }
+}
+
+TEST(IoWait, PollTimesOut) {
+  Pipe p;
+  run_tasks({[&] {
+    pollfd both{p.in, POLLIN | POLLOUT, 0};
+    uint64_t start = monotonic_ns();
+    EXPECT_EQ(io::poll_until(&both, 1, in_ms(30)), 0);
+    EXPECT_GE(elapsed_ms(start), 30u);
+    pollfd one{p.in, POLLIN, 0};
+    EXPECT_EQ(io::poll_until(&one, 1, in_ms(30)), 0);
+    EXPECT_EQ(io::poll_until(nullptr, 0, in_ms(10)), 0);
+  }});
+  close_fd(p.in), close_fd(p.out);
+}
+
+TEST(IoWait, EpollOfTheProgram) {
+  int epoll = fresh(::epoll_create1(0), io::kStream, io::kOwn);
+  std::vector<Pipe> pipes(10);
+  for (size_t i = 0; i < pipes.size(); ++i) {
+    epoll_event e{};
+    e.events = EPOLLIN;
+    e.data.u64 = i;
+    ASSERT_EQ(::epoll_ctl(epoll, EPOLL_CTL_ADD, pipes[i].in, &e), 0);
+  }
+  constexpr int kTurns = 2000;
+  Pipe back;
+  run_tasks({[&] {
+               epoll_event e[4];
+               EXPECT_EQ(io::epoll_wait_until(epoll, e, 4, in_ms(20)), 0);
+               for (int i = 0; i < kTurns; ++i) {
+                 ASSERT_EQ(io::epoll_wait_until(epoll, e, 4, kForever), 1);
+                 ASSERT_EQ(e[0].data.u64, i % pipes.size());
+                 char c;
+                 ASSERT_EQ(io::read(pipes[e[0].data.u64].in, &c, 1), 1);
+                 ASSERT_EQ(io::write(back.out, &c, 1), 1);
+               }
+             },
+             [&] {
+               usleep(40'000);
+               for (int i = 0; i < kTurns; ++i) {
+                 char c;
+                 ASSERT_EQ(io::write(pipes[i % pipes.size()].out, "x", 1), 1);
+                 ASSERT_EQ(io::read(back.in, &c, 1), 1);
+               }
+             }});
+  for (auto& p : pipes) close_fd(p.in), close_fd(p.out);
+  close_fd(epoll);
+}
+
+}  // namespace
+}  // namespace wisp::test
