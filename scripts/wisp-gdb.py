@@ -68,12 +68,14 @@ class ParkedTask(Unwinder):
     def __init__(self):
         super().__init__("wisp-parked-task")
         self.sp = None
+        self.innermost = None
 
     def __call__(self, pending):
-        if self.sp is None or pending.level() != 0:
+        # Not by level: functions inlined into the innermost one count as levels.
+        if self.sp is None or int(pending.read_register("rsp")) != self.innermost:
             return None
         memory = gdb.selected_inferior()
-        info = pending.create_unwind_info(FrameId(self.sp, pending.read_register("rip")))
+        info = pending.create_unwind_info(FrameId(pending.read_register("rsp"), pending.read_register("rip")))
         for name, offset in SAVED.items():
             data = bytes(memory.read_memory(self.sp + offset, 8))
             kind = pending.read_register(name).type
@@ -94,10 +96,13 @@ def backtrace(task):
         print("      runs on kernel thread %s: use `thread apply`" %
               ("?" if int(worker) == 0 else int(worker["tid"])))
         return
+    UNWINDER.innermost = int(gdb.newest_frame().read_register("rsp"))
     UNWINDER.sp = int(task["context"]["sp"])
     gdb.invalidate_cached_frames()
     try:
-        frame = gdb.newest_frame().older()
+        frame = gdb.newest_frame()
+        while frame is not None and int(frame.read_register("rsp")) == UNWINDER.innermost:
+            frame = frame.older()
         level = 0
         while frame is not None and frame.is_valid() and level < 64:
             place = frame.find_sal()
