@@ -10,6 +10,7 @@ if(TARGET wisp AND TARGET libwisp)
   install(TARGETS libwisp LIBRARY DESTINATION lib/wisp)
   install(FILES ${CMAKE_SOURCE_DIR}/docs/wisp.1 DESTINATION share/man/man1)
   install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/docs/options.md
+    ${CMAKE_SOURCE_DIR}/docs/observability.md ${CMAKE_SOURCE_DIR}/scripts/wisp-gdb.py
     DESTINATION share/doc/wisp)
   find_program(WISP_STRIP NAMES ${CMAKE_STRIP} strip)
   if(WISP_STRIP)

@@ -58,7 +58,6 @@ public final class ObserveWorkload {
         });
         if (mode.equals("stuck")) {
             start("no-safepoint", ObserveWorkload::neverPolls);
-            Thread.sleep(1000);
         }
         System.out.println("ready");
         InputStream in = System.in;

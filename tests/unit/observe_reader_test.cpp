@@ -182,6 +182,7 @@ class Impostor {
     int ready[2];
     EXPECT_EQ(pipe(ready), 0);
     pid_ = fork();
+    EXPECT_GE(pid_, 0);
     if (pid_ == 0) {
       int fd = static_cast<int>(syscall(SYS_memfd_create, stats::kMemfdName, MFD_ALLOW_SEALING));
       if (ftruncate(fd, static_cast<off_t>(size)) != 0) _exit(1);

@@ -23,6 +23,7 @@ class Jvm {
     int in[2], out[2];
     EXPECT_EQ(pipe(in) | pipe(out), 0);
     pid_ = fork();
+    EXPECT_GE(pid_, 0);
     if (pid_ == 0) {
       dup2(in[0], 0);
       dup2(out[1], 1);
@@ -49,12 +50,16 @@ class Jvm {
   }
   ~Jvm() {
     close(input_);
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
     close(output_);
   }
   std::string pid() const { return std::to_string(pid_); }
-  void signal(int number) const { kill(pid_, number); }
+  void signal(int number) const {
+    if (pid_ > 0) kill(pid_, number);
+  }
 
  private:
   pid_t pid_;
@@ -143,7 +148,12 @@ TEST_P(Observe, JstackOfAStuckJvmShowsTheTasks) {
   Jvm jvm(GetParam(),
           {"-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0", "-XX:-TieredCompilation"},
           "stuck");
-  Result text = run({"jstack", jvm.pid(), "--timeout", "0.5"});
+  // The loop first has to get hot; from then on it holds up the safepoint of the dump for seconds.
+  Result text;
+  for (int i = 0; i < 40 && text.err.empty(); i++) {
+    text = run({"jstack", jvm.pid(), "--timeout", "0.5"});
+    usleep(200'000);
+  }
   EXPECT_EQ(text.exit, 0) << text.all();
   EXPECT_TRUE(contains(text.err, "no Java frames")) << text.err;
   EXPECT_TRUE(matches(text.out, " - Coroutine \\[0x[0-9a-f]+\\] \"parked-one\" #\\d+ active="))
