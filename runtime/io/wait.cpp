@@ -15,13 +15,15 @@ Wait after_signal(WispTask* task) {
   constexpr uint64_t kNoSignals = kDeferredMark | kLoaderMark;
   uint64_t due = task->self->pending_signals.load(std::memory_order_relaxed) & ~task->signal_mask &
                  ~kNoSignals;
+  Wait result = Wait::Ready;  // the runtime's own marks, or ignored signals: no call ends for them
   for (; due != 0; due &= due - 1) {
     struct sigaction action;
     if (action_set(__builtin_ctzll(due) + 1, nullptr, &action) != 0) continue;
-    bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-    if (handled && (action.sa_flags & SA_RESTART) == 0) return Wait::Interrupted;
+    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) continue;
+    if ((action.sa_flags & SA_RESTART) == 0) return Wait::Interrupted;
+    result = Wait::Restart;
   }
-  return Wait::Restart;
+  return result;
 }
 
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {
@@ -105,7 +107,7 @@ long BlockingCall::wait(uint32_t seen) {
   if (reason == WakeReason::TimedOut) return -EAGAIN;
   if (WISP_UNLIKELY(signal == Wait::Interrupted)) return -EINTR;
   // The kernel restarts no call with a timeout of its own.
-  if (WISP_UNLIKELY(reason == WakeReason::Interrupted) && deadline_ != kForever) return -EINTR;
+  if (WISP_UNLIKELY(signal == Wait::Restart) && deadline_ != kForever) return -EINTR;
   return 0;
 }
 

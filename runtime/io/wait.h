@@ -13,7 +13,7 @@ enum class Wait {
   Ready,  // the word has moved (or may have): try again
   TimedOut,
   Interrupted,  // a handler ran that does not restart calls: EINTR
-  Restart,      // handlers ran that restart calls, or none
+  Restart,      // handlers ran, but only such as restart calls
   Ended,        // the number stands for something else now
   Refused,      // the kernel would not register it: make the call itself, in a BlockingRegion
   WouldBlock,   // somebody else who has the same file set O_NONBLOCK
@@ -29,7 +29,7 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
 // Makes sure that events of this life arrive: Ready, Ended, Refused or WouldBlock.
 // `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);
-// After a park that a signal ended, before the RuntimeEntry is left: Interrupted or Restart.
+// After a park that a signal ended, before the RuntimeEntry is left: Interrupted, Restart or Ready.
 Wait after_signal(WispTask* task);
 
 inline uint32_t word_value(const std::atomic<uint32_t>& word) {
