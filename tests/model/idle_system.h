@@ -1,7 +1,6 @@
 // The scheduler around the idle protocol, for idle_test.cpp. IdleSet and RunQueue are the runtime's
 // very templates; the rest is copied from worker.cpp, polling.cpp, sysmon.cpp and scheduler.cpp,
-// function by function under the same names, reduced to what takes part in the protocol. Keep
-// alike.
+// function by function under the same names, reduced to what takes part in the protocol. Keep alike.
 #pragma once
 #include "model.h"
 #include "scheduler/idle.h"
@@ -45,13 +44,14 @@ enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };
 // Left-out parts of the protocol, each of which must show.
 enum Fault : uint32_t {
   kNone = 0,
-  kOneLookAtFailure = 1,  // wake_searcher that gives up when its claim finds no pair
+  kOneLookAtFailure = 1,   // wake_searcher that gives up when its claim finds no pair
   kNoFenceAtPush = 2,
   kNoFenceAtSleep = 4,
   kNoSecondLook = 8,
-  kSpareSleepsAtOnce = 16,      // a worker that comes back without a carrier does not look
-  kNextStays = 32,              // give_away publishes a carrier with its next slot full
-  kPollingFlagLate = 64,        // the poller looks at `wake` before it says that it polls
+  kSpareSleepsAtOnce = 16,  // a worker that comes back without a carrier does not look
+  kNextStays = 32,          // give_away publishes a carrier with its next slot full
+  kTrustsSysmon = 512,      // give_away only tells SysMonitor that a carrier with work lies idle
+  kPollingFlagLate = 64,    // the poller looks at `wake` before it says that it polls
   kEntersPumpLate = 256,        // a worker is counted as inside only after its last look at `wake`
   kInterruptTakenAnyway = 128,  // a poller takes the interrupt away though another is still inside
 };
@@ -116,7 +116,7 @@ struct System {
     else
       w->wake.futex_wake(1);
   }
-  void wake_searcher() {
+  void wake_searcher(bool by_sysmon = false) {
     for (;;) {
       if (!idle.claim_searcher()) return;
       bool no_spare = false;
@@ -128,16 +128,16 @@ struct System {
         return;
       }
       idle.stop_searching();
-      if (no_spare) return sysmon_notice();
+      if (no_spare) return by_sysmon ? void() : sysmon_notice();
       // Who came meanwhile trusted our claim.
       if (has(kOneLookAtFailure) || idle.idle() == 0 || !any_work_visible()) return;
     }
   }
-  void announce_work() {
+  void announce_work(bool by_sysmon = false) {
     if (!has(kNoFenceAtPush)) model::fence();
     if (idle.should_wake())
-      wake_searcher();
-    else if (idle.idle() == 0)
+      wake_searcher(by_sysmon);
+    else if (idle.idle() == 0 && !by_sysmon)
       sysmon_notice();
   }
   void give_away(Carrier* c) {
@@ -148,7 +148,7 @@ struct System {
       if (!has(kNextStays) && c->next.exchange(nullptr) != nullptr) global_push();
     }
     idle.publish_carrier(c);
-    if (has_work) return sysmon_notice();
+    if (has_work && has(kTrustsSysmon)) return sysmon_notice();
     model::fence();
     if (any_work_visible()) wake_searcher();
   }
@@ -265,7 +265,7 @@ struct System {
       model::forget(static_cast<uint64_t>(quiet));
       kick.store(0);
       bool waiting = false;
-      if (!global_empty() && idle.idle() != 0) announce_work();
+      if (!global_empty() && idle.idle() != 0) announce_work(true);
       if (idle.spares() == 0 && started.load() < static_cast<uint32_t>(shape.late_workers)) {
         started.fetch_add(1);
         started.futex_wake(9);
@@ -295,9 +295,7 @@ struct System {
   void run(Worker* w, Program program) {
     Carrier* c = w->carrier;
     switch (program) {
-      case Program::Leaf:
-        leaves_run.fetch_add(1);
-        break;
+      case Program::Leaf: leaves_run.fetch_add(1); break;
       case Program::Fork2:
         for (int i = 0; i < 2; ++i) {
           c->queue.push(&leaf);

@@ -30,6 +30,13 @@ uint64_t Engine::read(int loc, uint64_t* stamp) const {
   return locations_[loc].value;
 }
 
+void Engine::hold(int lock, bool yes) {
+  if (current_ == kOutside) return;
+  uint64_t bit = locations_[lock].lock_bit;
+  uint64_t& held = threads_[current_]->held;
+  held = yes ? held | bit : held & ~bit;
+}
+
 namespace {
 uint64_t stamp_of(const Engine& e, const Location& l, uint64_t value) {
   bool by_value =
@@ -126,9 +133,15 @@ uint32_t choose(uint32_t n, Site) {
 
 namespace detail {
 
-int new_location(uint64_t initial, Stamp stamp) {
+int new_location(uint64_t initial, Stamp stamp, bool is_lock) {
   Engine& e = *g_engine;
-  e.locations_.push_back({initial, initial, stamp, kAlive, nullptr});
+  uint64_t lock_bit = 0;
+  if (is_lock) {
+    int locks = 0;
+    for (const Location& l : e.locations_) locks += l.lock_bit != 0;
+    lock_bit = locks < 64 ? 1ull << locks : 0;
+  }
+  e.locations_.push_back({initial, initial, stamp, kAlive, lock_bit, nullptr});
   int loc = static_cast<int>(e.locations_.size()) - 1;
   e.observe(static_cast<uint64_t>(loc));
   return loc;
@@ -198,7 +211,7 @@ void rmw_write(int loc, uint64_t value) {
   g_engine->log("  and writes", loc, value);
 }
 
-void observe_guarded(int loc) {
+static void observe_guarded(int loc) {
   if (g_engine->locations_[loc].kind == Stamp::Lock) g_engine->observe(g_engine->hash_watched());
 }
 
@@ -210,7 +223,21 @@ void lock(int loc, Site at) {
   e.observe(stamp);
   observe_guarded(loc);
   e.write(loc, 1);
+  e.hold(loc, true);
   e.log("lock", loc, 1);
+}
+bool try_lock(int loc, Site at) {
+  Engine& e = *g_engine;
+  if (rmw_read(loc, at) != 0) return false;
+  observe_guarded(loc);
+  rmw_write(loc, 1);
+  e.hold(loc, true);
+  return true;
+}
+void unlock(int loc, Site at) {
+  Engine& e = *g_engine;
+  store(loc, 0, false, at);
+  e.hold(loc, false);
 }
 
 // 0 woken, -EAGAIN (-11) value differed, -ETIMEDOUT (-110).
