@@ -220,6 +220,7 @@ void Engine::flush(int thread) {
   }
   l.value = b.value;
   l.stamp = b.stamp;
+  l.written = b.published;
 }
 
 Engine::End Engine::finish(Test& test) {
@@ -262,6 +263,9 @@ Engine::End Engine::run_once() {
     t->pushed = t->flushed = t->settled = 0;
     t->woken = false;
     t->held = 0;
+    t->clock = Clock{};
+    if (i >= Clock::kThreads) abort();
+    t->clock.of[i] = 1;
     t->barrier.clear();
     threads_.push_back(t);
   }

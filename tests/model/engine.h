@@ -33,18 +33,35 @@ struct Pending {
   Site at{"", 0};
 };
 
+// A vector clock: how much of each thread's past is known here. Only for data races on Plain.
+struct Clock {
+  static constexpr int kThreads = 8;
+  uint32_t of[kThreads] = {};
+  void join(const Clock& other) {
+    for (int i = 0; i < kThreads; ++i)
+      if (other.of[i] > of[i]) of[i] = other.of[i];
+  }
+  bool covers(const Clock& other) const {
+    for (int i = 0; i < kThreads; ++i)
+      if (other.of[i] > of[i]) return false;
+    return true;
+  }
+};
+
 struct Location {
   uint64_t value, stamp;
   detail::Stamp kind;
   int dead_by;        // kAlive, or the thread that destroyed it
   uint64_t lock_bit;  // of a SpinLock; else 0
-  const char* name;
+  const char* name = nullptr;
+  Clock written{}, read{};  // Plain: by whom and when; else `written` is what the last store published
 };
 constexpr int kAlive = -2, kOutside = -1;
 
 struct Buffered {
   int loc;
   uint64_t value, stamp;
+  Clock published;
 };
 
 struct Thread {
@@ -59,6 +76,7 @@ struct Thread {
   bool daemon = false;
   Pending pending;
   uint64_t history = 0;
+  Clock clock;
   Buffered buffer[kBuffer];
   int buffered = 0;
   uint64_t pushed = 0, flushed = 0;  // stores ever buffered, and ever written back
@@ -98,12 +116,15 @@ class Engine {
   uint32_t decide(uint32_t n);  // chosen by the search
   uint64_t read(int loc, uint64_t* stamp = nullptr) const;  // through the current thread's buffer
   void write(int loc, uint64_t value);                      // straight to memory
+  void publish(int loc);  // with that write, all that the current thread knows
   void push(int loc, uint64_t value);                       // into the current thread's buffer
   [[noreturn]] void fail(const std::string& what, Site at);
   void log(const char* what, int loc, uint64_t value);
   bool private_to_current(int loc) const;  // nobody else can write it now
   void note_write(int loc);                // by the current thread
   void hold(int lock, bool yes);           // so does the current thread
+  void learn(int loc);                     // the current thread knows what its last writer knew
+  void plain_access(int loc, bool writes);  // fails on a data race
 
   const Options options_;
   std::vector<Location> locations_;

@@ -125,6 +125,20 @@ int futex_wait(int loc, uint64_t expected, bool may_time_out, Site at);
 int futex_wake(int loc, int count, Site at);
 uint64_t ghost_read(int loc);
 void ghost_write(int loc, uint64_t value);
+uint64_t plain_read(int loc);
+void plain_write(int loc, uint64_t value);
+template <typename T>
+uint64_t bits(T v) {
+  uint64_t b = 0;
+  memcpy(&b, &v, sizeof v);
+  return b;
+}
+template <typename T>
+T value(uint64_t b) {
+  T v;
+  memcpy(&v, &b, sizeof v);
+  return v;
+}
 }  // namespace detail
 
 template <typename T>
@@ -193,16 +207,8 @@ class Atomic {
     detail::rmw_write(loc_, bits(next(old)));
     return old;
   }
-  static uint64_t bits(T v) {
-    uint64_t b = 0;
-    memcpy(&b, &v, sizeof v);
-    return b;
-  }
-  static T value(uint64_t b) {
-    T v;
-    memcpy(&v, &b, sizeof v);
-    return v;
-  }
+  static uint64_t bits(T v) { return detail::bits(v); }
+  static T value(uint64_t b) { return detail::value<T>(b); }
   int loc_;
 };
 
@@ -239,31 +245,22 @@ class Ghost {
   int loc_;
 };
 
-// A plain variable of the code under test that by_value must see: no schedule point, no buffer.
+// A plain variable of the code under test, seen by by_value: no schedule point, no buffer, but two
+// conflicting accesses without an atomic in between that orders them are a failure.
 template <typename T>
 class Plain {
  public:
-  Plain(T v = T{}) : word_(bits(v)) {}
-  operator T() const { return value(word_.get()); }
+  Plain(T v = T{}) : loc_(detail::new_location(detail::bits(v), detail::Stamp::Value)) {}
+  operator T() const { return detail::value<T>(detail::plain_read(loc_)); }
   Plain& operator=(T v) {
-    word_.set(bits(v));
+    detail::plain_write(loc_, detail::bits(v));
     return *this;
   }
   Plain& operator=(const Plain& other) { return *this = static_cast<T>(other); }
   T operator->() const { return *this; }
 
  private:
-  static uint64_t bits(T v) {
-    uint64_t b = 0;
-    memcpy(&b, &v, sizeof v);
-    return b;
-  }
-  static T value(uint64_t b) {
-    T v;
-    memcpy(&v, &b, sizeof v);
-    return v;
-  }
-  Ghost word_;
+  int loc_;
 };
 
 // "At most one at a time": enter() fails while somebody else is inside, and lets others run so that
