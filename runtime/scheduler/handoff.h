@@ -23,7 +23,9 @@ namespace wisp {
 
 enum class HandOff : uint32_t { None = 0, Requested = 1, Taken = 2 };
 
-class HandOffWord {
+// Templated on the atomics, so that tests/model checks this very word.
+template <template <typename> class Atomic = std::atomic>
+class BasicHandOffWord {
  public:
   HandOff load() const { return word_.load(std::memory_order_acquire); }
   bool is_none() const { return word_.load(std::memory_order_relaxed) == HandOff::None; }
@@ -34,7 +36,9 @@ class HandOffWord {
   void set(HandOff v) { word_.store(v, std::memory_order_release); }
 
  private:
-  std::atomic<HandOff> word_{HandOff::None};
+  Atomic<HandOff> word_{HandOff::None};
 };
+
+using HandOffWord = BasicHandOffWord<>;
 
 }  // namespace wisp

@@ -173,18 +173,37 @@ uint32_t Engine::decide(uint32_t n) {
 
 // Only locations made in set-up have the same number in every execution.
 bool Engine::private_to_current(int loc) const {
-  return loc < static_cast<int>(writer_.size()) &&
-         (writer_[loc] == kNobody || writer_[loc] == current_);
+  if (loc >= static_cast<int>(writes_.size()) || current_ == kOutside) return false;
+  const Writes& w = writes_[loc];
+  // Under their common lock the last writer's stores have reached memory, and no other can follow.
+  return w.thread == kNobody || w.thread == current_ || (w.locks & threads_[current_]->held) != 0;
 }
 void Engine::note_write(int loc) {
-  if (loc >= static_cast<int>(writer_.size()) || current_ == kOutside) return;
-  if (writer_[loc] == kNobody) {
-    guess_was_wrong_ = true;  // others may have read it as a constant
-    writer_[loc] = current_;
-  } else if (writer_[loc] != current_ && writer_[loc] != kSeveral) {
-    guess_was_wrong_ = true;
-    writer_[loc] = kSeveral;
+  if (loc >= static_cast<int>(writes_.size()) || current_ == kOutside) return;
+  Writes& w = writes_[loc];
+  int thread = w.thread == kNobody || w.thread == current_ ? current_ : kSeveral;
+  uint64_t locks = w.locks & threads_[current_]->held;
+  if (thread == w.thread && locks == w.locks) return;
+  guess_was_wrong_ = true;
+  w = {thread, locks};
+}
+
+bool HashSet::insert(uint64_t key) {
+  if (key == 0) key = 1;
+  size_t mask = table_.size() - 1, i = key & mask;
+  for (; table_[i] != 0; i = (i + 1) & mask)
+    if (table_[i] == key) return false;
+  table_[i] = key;
+  if (++size_ * 3 < table_.size() * 2) return true;
+  std::vector<uint64_t> old(table_.size() * 2, 0);
+  old.swap(table_);
+  mask = table_.size() - 1;
+  for (uint64_t k : old) {
+    if (k == 0) continue;
+    for (i = k & mask; table_[i] != 0;) i = (i + 1) & mask;
+    table_[i] = k;
   }
+  return true;
 }
 
 void Engine::flush(int thread) {
@@ -201,6 +220,7 @@ void Engine::flush(int thread) {
   }
   l.value = b.value;
   l.stamp = b.stamp;
+  l.written = b.published;
 }
 
 Engine::End Engine::finish(Test& test) {
@@ -229,8 +249,8 @@ Engine::End Engine::run_once() {
   Test test;
   test_ = &test;
   scenario_(test);
-  writer_.resize(locations_.size(), kNobody);
-  writer_at_start_ = writer_;
+  writes_.resize(locations_.size());
+  writes_at_start_ = writes_;
   threads_.clear();
   for (size_t i = 0; i < test.bodies_.size(); ++i) {
     if (i == pool_.size()) pool_.push_back(new Thread);
@@ -242,6 +262,10 @@ Engine::End Engine::run_once() {
     t->buffered = 0;
     t->pushed = t->flushed = t->settled = 0;
     t->woken = false;
+    t->held = 0;
+    t->clock = Clock{};
+    if (i >= Clock::kThreads) abort();
+    t->clock.of[i] = 1;
     t->barrier.clear();
     threads_.push_back(t);
   }
@@ -260,7 +284,7 @@ Engine::End Engine::run_once() {
       failed_ = true;
       break;
     }
-    if (next.size() > 1 && depth_ == choices_.size() && !seen_.insert(key()).second) {
+    if (next.size() > 1 && depth_ == choices_.size() && !seen_.insert(key())) {
       end = End::Cut;
       break;
     }

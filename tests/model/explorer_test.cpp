@@ -215,6 +215,45 @@ void plain_data_is_seen(Test& t) {
   t.finally([&s] { MODEL_CHECK(s.order[0] == 1); });
 }
 
+model::Scenario published(bool flag_first) {
+  return [=](Test& t) {
+    struct State {
+      model::Plain<int> data{0};
+      Atomic<int> flag{0};
+    };
+    State& s = t.make<State>();
+    t.thread("writer", [=, &s] {
+      if (flag_first) s.flag.store(1, release);
+      s.data = 7;
+      if (!flag_first) s.flag.store(1, release);
+    });
+    t.thread("reader", [&s] {
+      if (s.flag.load(acquire) == 1) MODEL_CHECK(s.data == 7);
+    });
+  };
+}
+// A lock orders what comes before its release, not what comes after.
+model::Scenario touched_by_lock_holder(bool after_release) {
+  return [=](Test& t) {
+    struct State {
+      model::SpinLock lock;
+      model::Plain<int> data{0};
+    };
+    State& s = t.make<State>();
+    t.thread("one", [=, &s] {
+      s.lock.lock();
+      if (!after_release) s.data = 1;
+      s.lock.unlock();
+      if (after_release) s.data = 1;
+    });
+    t.thread("two", [&s] {
+      s.lock.lock();
+      s.data = 2;
+      s.lock.unlock();
+    });
+  };
+}
+
 Options sequential() {
   Options o;
   o.sequential = true;
@@ -267,6 +306,10 @@ const std::vector<Case> kCases = {
     {"lock_order", "deadlock", {}, lock_order},
     {"spin_for_ever", "livelock", {}, spin_for_ever},
     {"destroyed_too_early", "destroyed", {}, destroyed_too_early},
+    {"published", nullptr, by_value(), published(false)},
+    {"published_too_early", "data race", by_value(), published(true)},
+    {"touched_under_lock", nullptr, by_value(), touched_by_lock_holder(false)},
+    {"touched_after_unlock", "data race", by_value(), touched_by_lock_holder(true)},
     {"plain_data", "order[0] == 1", {}, plain_data_is_seen},
     {"plain_data_by_value", "order[0] == 1", by_value(), plain_data_is_seen},
 };

@@ -1,7 +1,6 @@
 // The scheduler around the idle protocol, for idle_test.cpp. IdleSet and RunQueue are the runtime's
 // very templates; the rest is copied from worker.cpp, polling.cpp, sysmon.cpp and scheduler.cpp,
-// function by function under the same names, reduced to what takes part in the protocol. Keep
-// alike.
+// function by function under the same names, reduced to what takes part in the protocol. Keep alike.
 #pragma once
 #include "model.h"
 #include "scheduler/idle.h"
@@ -45,15 +44,16 @@ enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };
 // Left-out parts of the protocol, each of which must show.
 enum Fault : uint32_t {
   kNone = 0,
-  kOneLookAtFailure = 1,  // wake_searcher that gives up when its claim finds no pair
+  kOneLookAtFailure = 1,    // wake_searcher that gives up when its claim finds no pair
   kNoFenceAtPush = 2,
   kNoFenceAtSleep = 4,
   kNoSecondLook = 8,
-  kSpareSleepsAtOnce = 16,      // a worker that comes back without a carrier does not look
-  kNextStays = 32,              // give_away publishes a carrier with its next slot full
-  kPollingFlagLate = 64,        // the poller looks at `wake` before it says that it polls
-  kEntersPumpLate = 256,        // a worker is counted as inside only after its last look at `wake`
-  kInterruptTakenAnyway = 128,  // a poller takes the interrupt away though another is still inside
+  kSearchingReadLate = 16,  // a worker asks whether it was searching after it has published itself
+  kSpareSleepsAtOnce = 32,  // a worker that comes back without a carrier does not look
+  kNextStays = 64,          // a carrier is published with its next slot full
+  kSysmonOnlyGlobal = 128,  // SysMonitor does not look into the rings of idle carriers
+  kPollingFlagLate = 256,   // the poller looks at `wake` before it says that it polls
+  kPumpForTwo = 512,        // the next poller may come before the last one has left the pump
 };
 struct Shape {
   int carriers = 1, workers = 1;
@@ -78,7 +78,7 @@ struct System {
   Atomic<uint32_t> global_size{0};  // leaves only
   Atomic<uint32_t> leaves_run{0};
   model::Ghost ran, woken_searchers;
-  Atomic<uint32_t> kick{0}, started{0}, pump{0}, inside{0};
+  Atomic<uint32_t> kick{0}, started{0}, pump{0}, occupied{0};
 
   bool has(Fault f) const { return (shape.faults & f) != 0; }
 
@@ -116,7 +116,7 @@ struct System {
     else
       w->wake.futex_wake(1);
   }
-  void wake_searcher() {
+  void wake_searcher(bool by_sysmon = false) {
     for (;;) {
       if (!idle.claim_searcher()) return;
       bool no_spare = false;
@@ -128,29 +128,32 @@ struct System {
         return;
       }
       idle.stop_searching();
-      if (no_spare) return sysmon_notice();
+      if (no_spare) return by_sysmon ? void() : sysmon_notice();
       // Who came meanwhile trusted our claim.
       if (has(kOneLookAtFailure) || idle.idle() == 0 || !any_work_visible()) return;
     }
   }
-  void announce_work() {
+  void announce_work(bool by_sysmon = false) {
     if (!has(kNoFenceAtPush)) model::fence();
     if (idle.should_wake())
-      wake_searcher();
-    else if (idle.idle() == 0)
+      wake_searcher(by_sysmon);
+    else if (idle.idle() == 0 && !by_sysmon)
       sysmon_notice();
   }
   void give_away(Carrier* c) {
     bool has_work = c->next.load(relaxed) != nullptr || !c->queue.empty() || !global_empty();
     if (has_work) {
       if (Worker* w = idle.take_spare(c)) return wake_worker(w, kRunCarrier);
-      // A thief takes what is in a ring, also of an idle carrier, but not what is in `next`.
-      if (!has(kNextStays) && c->next.exchange(nullptr) != nullptr) global_push();
     }
-    idle.publish_carrier(c);
-    if (has_work) return sysmon_notice();
+    publish_with_work(c);
+    if (has_work) return sysmon_notice();  // it makes a worker
     model::fence();
     if (any_work_visible()) wake_searcher();
+  }
+  void publish_with_work(Carrier* c) {
+    if (!has(kNextStays))
+      if (Task* t = c->next.exchange(nullptr)) c->queue.push(t);
+    idle.publish_carrier(c);
   }
 
   // --- worker.cpp: the loop
@@ -214,43 +217,39 @@ struct System {
         if (w->searching)
           if (Task* t = search(c)) return end_search(w, true), t;
       }
+      // From publish_idle on `searching` belongs to whoever wakes this worker.
+      bool searching = has(kSearchingReadLate) || w->searching;
+      if (!has(kSearchingReadLate)) w->searching = false;
       idle.publish_idle(c, w);
-      end_search(w, false);
+      if (has(kSearchingReadLate)) searching = w->searching;
+      if (searching) {
+        woken_searchers.set(0);
+        idle.stop_searching();
+      }
       if (!has(kNoFenceAtSleep)) model::fence();
       if (!has(kNoSecondLook) && any_work_visible() && idle.take_back(w)) continue;
       sleep_until_bound(w);
     }
   }
 
-  // --- io/event_pump.cpp, without events: `pump` is the level-triggered wake-up eventfd
+  // --- polling.cpp and io/event_pump.cpp, without events: `pump` is the wake-up eventfd
   void interrupt_pump() { pump.store(1); }
-  void pump_poll() {
-    if (has(kEntersPumpLate)) inside.fetch_add(1);
-    pump.await([](uint32_t v) { return v != 0; });
-    bool others = inside.fetch_sub(1) != 1;
-    if (has(kInterruptTakenAnyway)) {
-      pump.store(0);
-    } else if (!others) {
-      pump.store(0);
-      if (inside.load() != 0) interrupt_pump();
-    }
-  }
-
-  // --- polling.cpp
   bool wait_for_events(Worker* w) {
-    if (!shape.pump || w->wake.load(relaxed) != 0) return false;
-    if (!idle.become_poller(w)) return false;
-    // Before the last look at `wake`: from then on a waker's interrupt may be for this worker, and
-    // nobody else may take it away.
-    if (!has(kEntersPumpLate)) inside.fetch_add(1);
+    if (!shape.pump || w->wake.load(relaxed) != 0 || idle.idle() == 0) return false;
+    if (!has(kPumpForTwo) && occupied.exchange(1) != 0) return false;
+    if (!idle.become_poller(w)) {
+      if (!has(kPumpForTwo)) occupied.store(0, release);
+      return false;
+    }
     bool woken = has(kPollingFlagLate) && w->wake.load() != 0;
     w->polling.store(true);
     if (!has(kPollingFlagLate)) woken = w->wake.load() != 0;
-    if (!woken)
-      pump_poll();
-    else if (!has(kEntersPumpLate))
-      inside.fetch_sub(1);
+    if (!woken) {
+      pump.await([](uint32_t v) { return v != 0; });
+      pump.store(0);
+    }
     w->polling.store(false);
+    if (!has(kPumpForTwo)) occupied.store(0, release);
     idle.stop_polling(w);
     return true;
   }
@@ -261,18 +260,27 @@ struct System {
     if (kick.exchange(1) == 0) kick.futex_wake(1);
   }
   void sysmon_main() {
-    for (int quiet = 0;;) {
-      model::forget(static_cast<uint64_t>(quiet));
+    for (uint64_t quiet = 0;;) {
+      model::forget(quiet);
       kick.store(0);
-      bool waiting = false;
-      if (!global_empty() && idle.idle() != 0) announce_work();
+      bool starving = false;
+      for (int i = 0; i < shape.carriers && !has(kSysmonOnlyGlobal); ++i) {
+        if (carrier[i].queue.empty() || idle.idle() == 0) continue;
+        starving = true;
+        announce_work(true);
+      }
+      if (!global_empty() && idle.idle() != 0) announce_work(true);
       if (idle.spares() == 0 && started.load() < static_cast<uint32_t>(shape.late_workers)) {
         started.fetch_add(1);
-        started.futex_wake(9);
-        waiting = !global_empty() || any_work_visible();
+        if (any_work_visible()) starving = true;
       }
+      // Sleeps for ever only while all is idle; else looks again after a while.
+      auto all_idle = [this] { return idle.idle() == static_cast<uint32_t>(shape.carriers); };
+      bool for_ever = all_idle() && global_empty() && !starving;
+      model::fence();
+      if (for_ever && !all_idle()) for_ever = false;
       if (kick.load() != 0) continue;
-      if ((waiting || !global_empty()) && quiet < 3) {
+      if (!for_ever && quiet < 3) {
         ++quiet;
         model::when_quiet();
         continue;
@@ -295,9 +303,7 @@ struct System {
   void run(Worker* w, Program program) {
     Carrier* c = w->carrier;
     switch (program) {
-      case Program::Leaf:
-        leaves_run.fetch_add(1);
-        break;
+      case Program::Leaf: leaves_run.fetch_add(1); break;
       case Program::Fork2:
         for (int i = 0; i < 2; ++i) {
           c->queue.push(&leaf);

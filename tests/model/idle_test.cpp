@@ -11,10 +11,9 @@ namespace {
 using namespace idle_model;
 using P = Program;
 
-// `first` is in carrier 0's ring, announced by nobody: a task that already is where it is. Each
-// word of `pushers` is a kernel thread, each '+' a leaf pushed to the global queue and announced.
-model::Scenario scenario(Shape shape, std::vector<Program> first,
-                         std::vector<const char*> pushers) {
+// `first` is in carrier 0's ring, announced by nobody: a task that already is where it is. Each word
+// of `pushers` is a kernel thread, each '+' a leaf pushed to the global queue and announced.
+model::Scenario scenario(Shape shape, std::vector<Program> first, std::vector<const char*> pushers) {
   return [=](model::Test& t) {
     System& s = t.make<System>(shape);
     t.watch(&s.idle, sizeof s.idle);
@@ -49,8 +48,7 @@ model::Scenario scenario(Shape shape, std::vector<Program> first,
     t.finally([&s, made] {
       bool next_full = false;
       for (Carrier& c : s.carrier) next_full |= c.next.load() != nullptr;
-      if (s.any_work_visible() || next_full)
-        model::fail("lost wake-up: a task waits, everybody sleeps");
+      if (s.any_work_visible() || next_full) model::fail("lost wake-up: a task waits, everybody sleeps");
       if (s.ran.get() != made) model::fail("lost wake-up: a task waits for one that never ran");
       MODEL_CHECK(s.idle.searching() == 0);
     });
@@ -91,30 +89,35 @@ const std::vector<model::Case> kCases = {
     {"no_fence_at_push", kLost, fast(), scenario(shape(1, 1, kNoFenceAtPush), {}, {"++"})},
     {"no_fence_at_sleep", kLost, fast(), scenario(shape(1, 1, kNoFenceAtSleep), {}, {"++"})},
     {"no_second_look", kLost, fast(), scenario(shape(1, 1, kNoSecondLook), {}, {"++"})},
+    {"searching_read_late", "data race", fast(),
+     scenario(shape(1, 1, kSearchingReadLate), {}, {"++"})},
+    // The event pump as the place to sleep.
     {"pump", nullptr, fast(), scenario(with_pump(shape(1, 1)), {}, {"++"})},
-    {"pump_flag_late", "", fast(), scenario(with_pump(shape(1, 1, kPollingFlagLate)), {}, {"++"})},
     {"pump_two_workers", nullptr, fast(), scenario(with_pump(shape(1, 2)), {}, {"++"})},
+    {"pump_flag_late", "", fast(), scenario(with_pump(shape(1, 1, kPollingFlagLate)), {}, {"++"})},
+    {"pump_for_two", "searching() == 0", fast(),
+     scenario(with_pump(shape(2, 2, kPumpForTwo)), {P::Fork2}, {})},
+    {"fork_with_pump", nullptr, fast(), scenario(with_pump(shape(2, 2)), {P::Fork2}, {})},
     // Two carriers: searching, stealing, spreading.
     {"two_carriers", nullptr, fast(), scenario(shape(2, 2), {}, {"+"})},
-    {"two_carriers_two_pushers", nullptr, fast(3), scenario(shape(2, 2), {}, {"+", "+"})},
+    {"two_carriers_two_pushers", nullptr, fast(1), scenario(shape(2, 2), {}, {"+", "+"})},
     {"two_carriers_two_pushes", nullptr, fast(), scenario(shape(2, 2), {}, {"++"})},
     {"fork", nullptr, fast(), scenario(shape(2, 2), {P::Fork2}, {})},
-    {"fork_with_pump", nullptr, fast(3), scenario(with_pump(shape(2, 2)), {P::Fork2}, {})},
-    {"enters_pump_late", "searching() == 0", fast(3),
-     scenario(with_pump(shape(2, 2, kEntersPumpLate)), {P::Fork2}, {})},
-    {"interrupt_taken_anyway", "searching() == 0", fast(3),
-     scenario(with_pump(shape(2, 2, kInterruptTakenAnyway)), {P::Fork2}, {})},
     {"busy_parent", nullptr, fast(), scenario(shape(2, 2), {P::WaitForLeaf}, {})},
-    {"busy_parent_and_pusher", nullptr, fast(3), scenario(shape(2, 2), {P::WaitForLeaf}, {"+"})},
+    {"busy_parent_and_pusher", nullptr, fast(1), scenario(shape(2, 2), {P::WaitForLeaf}, {"+"})},
     // Hand-offs: carriers without a worker, workers without a carrier.
     {"blocked", nullptr, fast(), scenario(shape(1, 2), {P::BlockForLeaf}, {"+"})},
     {"blocked_with_work_in_next", nullptr, fast(), scenario(shape(1, 2), {P::NextThenBlock}, {})},
-    {"blocked_all_workers", nullptr, fast(),
+    {"blocked_all_workers", nullptr, fast(1),
      scenario(with_sysmon(shape(1, 2), 1), {P::BlockForLeaf}, {"+"})},
     {"blocked_all_next", nullptr, fast(),
      scenario(with_sysmon(shape(1, 2), 1), {P::NextThenBlock}, {})},
-    {"a_new_worker_must_look", kLost, fast(),
-     scenario(with_sysmon(shape(1, 2, kSpareSleepsAtOnce), 1), {P::NextThenBlock}, {})},
+    {"blocked_all_ring", nullptr, fast(),
+     scenario(with_sysmon(shape(1, 2), 1), {P::RingThenBlock}, {})},
+    {"a_new_worker_need_not_look", nullptr, fast(),
+     scenario(with_sysmon(shape(1, 2, kSpareSleepsAtOnce), 1), {P::RingThenBlock}, {})},
+    {"sysmon_only_global", kLost, fast(),
+     scenario(with_sysmon(shape(1, 2, kSysmonOnlyGlobal), 1), {P::RingThenBlock}, {})},
     {"next_must_be_moved", kLost, fast(),
      scenario(with_sysmon(shape(1, 2, kNextStays), 1), {P::NextThenBlock}, {})},
 };

@@ -30,6 +30,28 @@ uint64_t Engine::read(int loc, uint64_t* stamp) const {
   return locations_[loc].value;
 }
 
+void Engine::learn(int loc) {
+  if (current_ != kOutside) threads_[current_]->clock.join(locations_[loc].written);
+}
+
+// FastTrack without the fast: every access must know of every earlier conflicting one. Set-up and the
+// final check are ordered with everything.
+void Engine::plain_access(int loc, bool writes) {
+  if (current_ == kOutside) return;
+  Location& l = locations_[loc];
+  const Clock& me = threads_[current_]->clock;
+  if (!me.covers(l.written) || (writes && !me.covers(l.read)))
+    fail("data race on a plain variable: " + name_of(loc), threads_[current_]->pending.at);
+  (writes ? l.written : l.read).of[current_] = me.of[current_];
+}
+
+void Engine::hold(int lock, bool yes) {
+  if (current_ == kOutside) return;
+  uint64_t bit = locations_[lock].lock_bit;
+  uint64_t& held = threads_[current_]->held;
+  held = yes ? held | bit : held & ~bit;
+}
+
 namespace {
 uint64_t stamp_of(const Engine& e, const Location& l, uint64_t value) {
   bool by_value =
@@ -47,6 +69,12 @@ void Engine::write(int loc, uint64_t value) {
   l.value = value;
   l.stamp = stamp_of(*this, l, value);
 }
+void Engine::publish(int loc) {
+  if (current_ == kOutside) return;
+  Thread& t = *threads_[current_];
+  locations_[loc].written.join(t.clock);
+  ++t.clock.of[current_];
+}
 
 void Engine::push(int loc, uint64_t value) {
   note_write(loc);
@@ -54,7 +82,8 @@ void Engine::push(int loc, uint64_t value) {
   if (t.buffered == Thread::kBuffer)
     fail("livelock? more stores than the store buffer holds", {"", 0});
   observe(mix(static_cast<uint64_t>(loc), value));
-  t.buffer[t.buffered++] = {loc, value, stamp_of(*this, locations_[loc], value)};
+  t.buffer[t.buffered++] = {loc, value, stamp_of(*this, locations_[loc], value), t.clock};
+  ++t.clock.of[current_];
   ++t.pushed;
 }
 
@@ -126,9 +155,15 @@ uint32_t choose(uint32_t n, Site) {
 
 namespace detail {
 
-int new_location(uint64_t initial, Stamp stamp) {
+int new_location(uint64_t initial, Stamp stamp, bool is_lock) {
   Engine& e = *g_engine;
-  e.locations_.push_back({initial, initial, stamp, kAlive, nullptr});
+  uint64_t lock_bit = 0;
+  if (is_lock) {
+    int locks = 0;
+    for (const Location& l : e.locations_) locks += l.lock_bit != 0;
+    lock_bit = locks < 64 ? 1ull << locks : 0;
+  }
+  e.locations_.push_back({initial, initial, stamp, kAlive, lock_bit});
   int loc = static_cast<int>(e.locations_.size()) - 1;
   e.observe(static_cast<uint64_t>(loc));
   return loc;
@@ -147,6 +182,7 @@ uint64_t load(int loc, Site at) {
   }
   uint64_t stamp;
   uint64_t v = e.read(loc, &stamp);
+  e.learn(loc);
   e.observe(stamp);
   e.log("load", loc, v);
   return v;
@@ -163,6 +199,7 @@ uint64_t await(int loc, bool (*wanted)(const void*, uint64_t), const void* conte
   e.visible(p);
   uint64_t stamp;
   uint64_t v = e.read(loc, &stamp);
+  e.learn(loc);
   e.observe(stamp);
   e.log("await", loc, v);
   return v;
@@ -181,6 +218,8 @@ void store(int loc, uint64_t value, bool drain, Site at) {
   e.visible(Op::Store, loc, at);
   e.read(loc);
   e.write(loc, value);
+  e.locations_[loc].written = Clock{};
+  e.publish(loc);
   e.log("store", loc, value);
 }
 
@@ -189,16 +228,18 @@ uint64_t rmw_read(int loc, Site at) {
   e.visible(Op::Rmw, loc, at);
   uint64_t stamp;
   uint64_t v = e.read(loc, &stamp);
+  e.learn(loc);
   e.observe(stamp);
   e.log("rmw reads", loc, v);
   return v;
 }
 void rmw_write(int loc, uint64_t value) {
   g_engine->write(loc, value);
+  g_engine->publish(loc);
   g_engine->log("  and writes", loc, value);
 }
 
-void observe_guarded(int loc) {
+static void observe_guarded(int loc) {
   if (g_engine->locations_[loc].kind == Stamp::Lock) g_engine->observe(g_engine->hash_watched());
 }
 
@@ -207,10 +248,26 @@ void lock(int loc, Site at) {
   e.visible(Op::Lock, loc, at);
   uint64_t stamp;
   if (e.read(loc, &stamp) != 0) fail("lock taken outside of the threads", at);
+  e.learn(loc);
   e.observe(stamp);
   observe_guarded(loc);
   e.write(loc, 1);
+  e.publish(loc);
+  e.hold(loc, true);
   e.log("lock", loc, 1);
+}
+bool try_lock(int loc, Site at) {
+  Engine& e = *g_engine;
+  if (rmw_read(loc, at) != 0) return false;
+  observe_guarded(loc);
+  rmw_write(loc, 1);
+  e.hold(loc, true);
+  return true;
+}
+void unlock(int loc, Site at) {
+  Engine& e = *g_engine;
+  store(loc, 0, false, at);
+  e.hold(loc, false);
 }
 
 // 0 woken, -EAGAIN (-11) value differed, -ETIMEDOUT (-110).
@@ -219,6 +276,7 @@ int futex_wait(int loc, uint64_t expected, bool may_time_out, Site at) {
   e.visible(Op::FutexWait, loc, at);
   uint64_t stamp;
   uint64_t v = e.read(loc, &stamp);
+  e.learn(loc);
   e.observe(stamp);
   e.log("futex_wait sees", loc, v);
   if (v != expected) return -11;
@@ -265,6 +323,14 @@ uint64_t ghost_read(int loc) {
   uint64_t v = g_engine->locations_[loc].value;
   g_engine->observe(v);
   return v;
+}
+uint64_t plain_read(int loc) {
+  g_engine->plain_access(loc, false);
+  return ghost_read(loc);
+}
+void plain_write(int loc, uint64_t value) {
+  g_engine->plain_access(loc, true);
+  ghost_write(loc, value);
 }
 void ghost_write(int loc, uint64_t value) { g_engine->write(loc, value); }
 

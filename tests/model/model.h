@@ -23,21 +23,21 @@ struct Options {
   // which is right also for plain data guarded by locks or published by atomics. true: what values
   // it read. Far fewer states, but all shared data must live in Atomic, SpinLock or Ghost.
   bool by_value = false;
-  bool sequential = false;        // no store buffers: to show what only a store buffer breaks
-  int preemptions = -1;           // at most so many switches away from a thread that could go on
-  uint32_t max_steps = 2000;      // of one execution; beyond it the test fails as a livelock
+  bool sequential = false;      // no store buffers: to show what only a store buffer breaks
+  int preemptions = -1;         // at most so many switches away from a thread that could go on
+  uint32_t max_steps = 2000;    // of one execution; beyond it the test fails as a livelock
   uint64_t max_states = 8000000;  // beyond it the result is not complete
-  // Called when the search starts anew (engine.h tells why): what a scenario has gathered outside
-  // of its own executions is void.
+  // Called when the search starts anew (engine.h tells why): what a scenario has gathered outside of
+  // its own executions is void.
   std::function<void()> restarted;
 };
 
 struct Result {
   bool failed = false;
-  bool complete = true;  // every schedule within the options was covered
-  std::string message;   // what failed
-  std::string trace;     // the failing schedule, with as few preemptions as possible
-  std::string seed;      // feeds replay()
+  bool complete = true;     // every schedule within the options was covered
+  std::string message;      // what failed
+  std::string trace;        // the failing schedule, with as few preemptions as possible
+  std::string seed;         // feeds replay()
   uint64_t executions = 0;
   uint64_t states = 0;
 };
@@ -92,39 +92,53 @@ struct Site {
 
 // --- what model threads call
 [[noreturn]] void fail(const char* what, Site at = Site::here());
-#define MODEL_CHECK(cond)                         \
-  do {                                            \
+#define MODEL_CHECK(cond)                       \
+  do {                                          \
     if (!(cond)) ::model::fail("broken: " #cond); \
   } while (0)
 void fence(std::memory_order order = std::memory_order_seq_cst, Site at = Site::here());
 // membarrier(2): returns when every other thread has passed a full barrier since the call.
 void membarrier(Site at = Site::here());
-void step(Site at = Site::here());  // a moment in which others may run
+void step(Site at = Site::here());                 // a moment in which others may run
 // A long time passes: goes on when nothing else can move. What a periodic timer of a monitor is.
 void when_quiet(Site at = Site::here());
-// "Of all I have read so far I remember only `tag`": at the head of a loop without other live
-// locals. Makes by_value recognise that two different pasts have led to the same place; else no
-// effect.
+// "Of all I have read so far I remember only `tag`": at the head of a loop without other live locals.
+// Makes by_value recognise that two different pasts have led to the same place; else no effect.
 void forget(uint64_t tag = 0, Site at = Site::here());
 uint32_t choose(uint32_t n, Site at = Site::here());  // every value of 0 .. n-1
 
 namespace detail {
 enum class Stamp : uint8_t { Default, Value, Lock };
-int new_location(uint64_t initial, Stamp stamp);
+int new_location(uint64_t initial, Stamp stamp, bool is_lock = false);
 void drop_location(int loc);
 void set_name(int loc, const char* name);
 uint64_t load(int loc, Site at);
 void store(int loc, uint64_t value, bool drain, Site at);
-uint64_t rmw_read(int loc, Site at);      // the schedule point; the caller goes on with...
-void rmw_write(int loc, uint64_t value);  // ...this, or not (a failed CAS)
+uint64_t rmw_read(int loc, Site at);        // the schedule point; the caller goes on with...
+void rmw_write(int loc, uint64_t value);    // ...this, or not (a failed CAS)
 uint64_t await(int loc, bool (*wanted)(const void* context, uint64_t value), const void* context,
                Site at);
 void lock(int loc, Site at);
-void observe_guarded(int loc);  // what the lock just taken guards
+bool try_lock(int loc, Site at);
+void unlock(int loc, Site at);
 int futex_wait(int loc, uint64_t expected, bool may_time_out, Site at);
 int futex_wake(int loc, int count, Site at);
 uint64_t ghost_read(int loc);
 void ghost_write(int loc, uint64_t value);
+uint64_t plain_read(int loc);
+void plain_write(int loc, uint64_t value);
+template <typename T>
+uint64_t bits(T v) {
+  uint64_t b = 0;
+  memcpy(&b, &v, sizeof v);
+  return b;
+}
+template <typename T>
+T value(uint64_t b) {
+  T v;
+  memcpy(&v, &b, sizeof v);
+  return v;
+}
 }  // namespace detail
 
 template <typename T>
@@ -193,16 +207,8 @@ class Atomic {
     detail::rmw_write(loc_, bits(next(old)));
     return old;
   }
-  static uint64_t bits(T v) {
-    uint64_t b = 0;
-    memcpy(&b, &v, sizeof v);
-    return b;
-  }
-  static T value(uint64_t b) {
-    T v;
-    memcpy(&v, &b, sizeof v);
-    return v;
-  }
+  static uint64_t bits(T v) { return detail::bits(v); }
+  static T value(uint64_t b) { return detail::value<T>(b); }
   int loc_;
 };
 
@@ -212,17 +218,12 @@ class SpinLock {
   // guards_plain false: what it guards is all Atomic, Plain or Ghost, so that by_value need not ask
   // who held it.
   explicit SpinLock(bool guards_plain = true)
-      : loc_(detail::new_location(0, guards_plain ? detail::Stamp::Lock : detail::Stamp::Default)) {
-  }
+      : loc_(detail::new_location(0, guards_plain ? detail::Stamp::Lock : detail::Stamp::Default,
+                                  true)) {}
   ~SpinLock() { detail::drop_location(loc_); }
   void lock(Site at = Site::here()) { detail::lock(loc_, at); }
-  bool try_lock(Site at = Site::here()) {
-    if (detail::rmw_read(loc_, at) != 0) return false;
-    detail::observe_guarded(loc_);
-    detail::rmw_write(loc_, 1);
-    return true;
-  }
-  void unlock(Site at = Site::here()) { detail::store(loc_, 0, false, at); }
+  bool try_lock(Site at = Site::here()) { return detail::try_lock(loc_, at); }
+  void unlock(Site at = Site::here()) { detail::unlock(loc_, at); }
 
  private:
   int loc_;
@@ -244,31 +245,22 @@ class Ghost {
   int loc_;
 };
 
-// A plain variable of the code under test that by_value must see: no schedule point, no buffer.
+// A plain variable of the code under test, seen by by_value: no schedule point, no buffer, but two
+// conflicting accesses without an atomic in between that orders them are a failure.
 template <typename T>
 class Plain {
  public:
-  Plain(T v = T{}) : word_(bits(v)) {}
-  operator T() const { return value(word_.get()); }
+  Plain(T v = T{}) : loc_(detail::new_location(detail::bits(v), detail::Stamp::Value)) {}
+  operator T() const { return detail::value<T>(detail::plain_read(loc_)); }
   Plain& operator=(T v) {
-    word_.set(bits(v));
+    detail::plain_write(loc_, detail::bits(v));
     return *this;
   }
   Plain& operator=(const Plain& other) { return *this = static_cast<T>(other); }
   T operator->() const { return *this; }
 
  private:
-  static uint64_t bits(T v) {
-    uint64_t b = 0;
-    memcpy(&b, &v, sizeof v);
-    return b;
-  }
-  static T value(uint64_t b) {
-    T v;
-    memcpy(&v, &b, sizeof v);
-    return v;
-  }
-  Ghost word_;
+  int loc_;
 };
 
 // "At most one at a time": enter() fails while somebody else is inside, and lets others run so that

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <sstream>
+
 #include "engine.h"
 
 namespace model {
@@ -9,19 +11,26 @@ namespace model {
 namespace {
 constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
-constexpr const char* kOpNames[] = {"start",      "load",       "await", "store",      "rmw",
-                                    "fence",      "membarrier", "lock",  "futex_wait", "asleep",
-                                    "futex_wake", "step",       "quiet", "done"};
+constexpr const char* kOpNames[] = {"start", "load", "await", "store", "rmw", "fence", "membarrier",
+                                    "lock", "futex_wait", "asleep", "futex_wake", "step", "quiet", "done"};
 }  // namespace
 
 void Engine::replay(Result& result, const std::string& seed) {
   g_engine = this;
   tracing_ = true;
-  size_t first = seed.find(':'), second = seed.find(':', first + 1);
-  for (size_t i = first + 1; i < second; ++i)
-    writer_.push_back(seed[i] == '*' ? kSeveral : seed[i] == '-' ? kNobody : digit(seed[i]));
-  for (size_t i = second + 1; i < seed.size(); ++i)
-    choices_.push_back({uint32_t(digit(seed[i])), 0});
+  std::istringstream in(seed);
+  std::string part;
+  std::getline(in, part, ':');  // the bound: see model::replay
+  std::getline(in, part, ':');
+  std::istringstream writes(part);
+  for (std::string one; std::getline(writes, one, ',');) {
+    Writes w;
+    if (!one.empty()) w.thread = one[0] == '*' ? kSeveral : digit(one[0]);
+    if (!one.empty()) w.locks = strtoull(one.c_str() + 1, nullptr, 16);
+    writes_.push_back(w);
+  }
+  std::getline(in, part, ':');
+  for (char c : part) choices_.push_back({uint32_t(digit(c)), 0});
   result.failed = run_once() == End::Failed;
   result.message = message_;
   result.trace = trace_;
@@ -29,10 +38,17 @@ void Engine::replay(Result& result, const std::string& seed) {
   g_engine = nullptr;
 }
 
-// "BOUND:WRITERS:CHOICES"; the first two are part of it because they shape the list of choices.
+// "BOUND:WRITES:CHOICES"; the first two are part of it because they shape the list of choices.
 std::string Engine::seed() const {
-  std::string s = options_.preemptions < 0 ? "x:" : std::to_string(options_.preemptions) + ":";
-  for (int w : writer_at_start_) s += w == kSeveral ? '*' : w == kNobody ? '-' : kDigits[w];
+  std::ostringstream out;
+  if (options_.preemptions >= 0) out << options_.preemptions;
+  out << ':' << std::hex;
+  for (const Writes& w : writes_at_start_) {
+    if (w.thread != kNobody) out << (w.thread == kSeveral ? '*' : kDigits[w.thread]);
+    if (w.thread != kNobody && w.locks != 0) out << w.locks;
+    out << ',';
+  }
+  std::string s = out.str();
   s += ':';
   for (size_t i = 0; i < depth_; ++i) s += kDigits[choices_[i].taken];
   return s;
@@ -50,9 +66,8 @@ std::string Engine::stuck() const {
   for (const Thread* t : threads_) {
     if (t->pending.op == Op::Done) continue;
     const char* slash = strrchr(t->pending.at.file, '/');
-    s += std::string(s.empty() ? "" : ", ") + t->name + " at " + kOpNames[int(t->pending.op)] +
-         " " + name_of(t->pending.loc) + " (" +
-         (slash != nullptr ? slash + 1 : t->pending.at.file) + ":" +
+    s += std::string(s.empty() ? "" : ", ") + t->name + " at " + kOpNames[int(t->pending.op)] + " " +
+         name_of(t->pending.loc) + " (" + (slash != nullptr ? slash + 1 : t->pending.at.file) + ":" +
          std::to_string(t->pending.at.line) + ")";
   }
   return s;
@@ -64,10 +79,9 @@ void Engine::log(const char* what, int loc, uint64_t value) {
   const char* file = t != nullptr ? t->pending.at.file : "";
   const char* slash = strrchr(file, '/');
   char line[200];
-  snprintf(line, sizeof line, "  %-10s %-22s:%-4d %s %s = %llx\n",
-           t != nullptr ? t->name : "(alone)", slash != nullptr ? slash + 1 : file,
-           t != nullptr ? t->pending.at.line : 0, what, name_of(loc).c_str(),
-           static_cast<unsigned long long>(value));
+  snprintf(line, sizeof line, "  %-10s %-22s:%-4d %s %s = %llx\n", t != nullptr ? t->name : "(alone)",
+           slash != nullptr ? slash + 1 : file, t != nullptr ? t->pending.at.line : 0, what,
+           name_of(loc).c_str(), static_cast<unsigned long long>(value));
   trace_ += line;
 }
 
@@ -78,8 +92,7 @@ void Engine::fail(const std::string& what, Site at) {
   }
   failed_ = true;
   const char* slash = strrchr(at.file, '/');
-  message_ =
-      what + " (" + (slash != nullptr ? slash + 1 : at.file) + ":" + std::to_string(at.line) + ")";
+  message_ = what + " (" + (slash != nullptr ? slash + 1 : at.file) + ":" + std::to_string(at.line) + ")";
   _longjmp(engine_, 1);
 }
 
