@@ -4,6 +4,7 @@
 #include "platform/log.h"
 #include "scheduler/carrier.h"
 #include "scheduler/chaos.h"
+#include "scheduler/forecast.h"
 #include "scheduler/idle.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
@@ -34,6 +35,7 @@ struct Scheduler {
   uint32_t carrier_count = 0;
   GlobalQueue global;
   IdleSet<Carrier, Worker, SpinLock> idle;
+  Forecast forecast;
   std::atomic<Worker*> all_workers{nullptr};
   std::atomic<uint32_t> worker_count{0};
   std::atomic<uint64_t> tasks_created{0}, handoffs{0}, preemptions{0};
@@ -67,6 +69,10 @@ void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, 
 void publish_with_work(Carrier* c);
 uint64_t watched_deadline();  // the earliest one a sleeping worker wakes up for; ~0 = none
 bool any_work_visible(const Carrier* except);
+
+// --- search.cpp
+// Work of other carriers for `c`, or null after w->spin_ticks. Counted as a searcher (idle.h).
+WispTask* search(Worker* w, Carrier* c);
 
 // --- timers.cpp
 void timer_arm(WispTask* self, uint64_t deadline_ns);

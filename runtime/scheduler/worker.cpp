@@ -20,6 +20,7 @@ uint64_t watched_deadline() { return g_watched.load(std::memory_order_relaxed); 
 
 constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
+constexpr uint64_t kHelperSpinUs = 120;  // one that was called ahead of a deadline
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
 void wake_searcher() {
@@ -31,6 +32,7 @@ void wake_searcher() {
       w->searching = true;
       bump(w->carrier->wakeups);
       wake_worker(w, kRunCarrier);
+      s.forecast.help_wanted();
       return;
     }
     s.idle.stop_searching();
@@ -94,94 +96,6 @@ bool any_work_visible(const Carrier* except) {
   return false;
 }
 
-// ---- stealing -------------------------------------------------------------------------------
-
-// Half of a victim's ring: the oldest runs now, the rest goes to our own ring.
-static WispTask* steal_ring(Carrier* c, Carrier* victim) {
-  constexpr uint32_t kMax = 128;
-  WispTask* loot[kMax];
-  uint32_t n = victim->queue.steal(loot, kMax);
-  if (n == 0) return nullptr;
-  for (uint32_t i = 1; i < n; ++i) push_local(c, loot[i]);
-  for (uint32_t i = 0; i < n; ++i) bump(loot[i]->times_stolen);
-  bump(c->steals);
-  return loot[0];
-}
-
-// What a thief remembers of a carrier's lone next task: it is taken only if nothing moved for a
-// while, because its waker is usually about to park and run it right there.
-struct Sighting {
-  WispTask* task;
-  uint64_t switches;
-  uint64_t at;
-};
-
-static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_t now) {
-  constexpr uint64_t kFreshUs = 3;
-  WispTask* t = victim->next.load(std::memory_order_relaxed);
-  if (t == nullptr || victim->current.load(std::memory_order_relaxed) == nullptr) {
-    seen->task = nullptr;
-    return nullptr;
-  }
-  uint64_t switches = victim->switches.load(std::memory_order_relaxed);
-  if ((seen->task != t || seen->switches != switches) && !(chaos() && chaos_one_in(4))) {
-    *seen = Sighting{t, switches, now};
-    return nullptr;
-  }
-  if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
-  // acq_rel: see ready().
-  WispTask* wanted = t;
-  if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
-    wanted->times_steal_failed.fetch_add(1, std::memory_order_relaxed);
-    return nullptr;
-  }
-  bump(t->times_stolen);
-  bump(c->steals);
-  return t;
-}
-
-static uint32_t next_random(Worker* w) {
-  w->random ^= w->random << 13;
-  w->random ^= w->random >> 17;
-  w->random ^= w->random << 5;
-  return w->random;
-}
-
-static WispTask* search(Worker* w, Carrier* c) {
-  Scheduler& s = g_scheduler;
-  constexpr uint32_t kSightings = 64;
-  Sighting seen[kSightings];
-  uint32_t n = s.carrier_count;
-  for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i].task = nullptr;
-  uint64_t start = ticks();
-  uint64_t spin = w->spin_ticks;
-  for (;;) {
-    uint64_t now = ticks();
-    bool hope = false;  // somebody's next is ripening: stay a little longer
-    if (!s.global.empty())
-      if (WispTask* t = s.global.pop()) return t;
-    uint32_t offset = n > 1 ? next_random(w) % n : 0;
-    for (uint32_t k = 0; k < n; ++k) {
-      uint32_t i = offset + k < n ? offset + k : offset + k - n;
-      Carrier* victim = &s.carriers[i];
-      if (victim == c) continue;
-      if (WispTask* t = steal_ring(c, victim)) return t;
-      if (i < kSightings) {
-        if (WispTask* t = steal_next(c, victim, &seen[i], now)) return t;
-        hope |= seen[i].task != nullptr && now - seen[i].at < us_to_ticks(5);
-      }
-    }
-    c->now = now;
-    if (now >= c->timer_check_at && fire_timers(c, c, monotonic_ns()) != 0)
-      if (WispTask* t = c->pop()) return t;
-    if (now - start > spin && !hope) break;
-    for (int i = 0; i < 8; ++i) cpu_pause();
-  }
-  bump(c->failed_steals);
-  return nullptr;
-}
-
 // ---- idling ---------------------------------------------------------------------------------
 
 static void end_search(Worker* w, bool found) {
@@ -205,6 +119,27 @@ static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
   me.depth.store(1, std::memory_order_relaxed);
 }
 
+// The keeper, up before its deadline because help is expected (forecast.h): sends for the helper and
+// waits for the deadline, or until it is chosen itself. The helper is one searcher more, as if a
+// waker had called it.
+static void call_helper_ahead(Worker* w, uint64_t deadline_ns) {
+  Scheduler& s = g_scheduler;
+  if (s.idle.claim_searcher()) {
+    if (Worker* helper = s.idle.take_other_pair(w)) {
+      helper->searching = true;
+      helper->spin_ticks = us_to_ticks(kHelperSpinUs);
+      bump(helper->carrier->wakeups);
+      wake_worker(helper, kRunCarrier);
+    } else {
+      s.idle.stop_searching();
+      // As in wake_searcher: somebody may have trusted this search.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      if (s.idle.idle() != 0 && any_work_visible(nullptr)) wake_searcher();
+    }
+  }
+  while (monotonic_ns() < deadline_ns && w->wake.load(std::memory_order_relaxed) == 0) cpu_pause();
+}
+
 // The spare worker sleeps, in the event pump if nobody else is there. Returns with w->carrier set.
 static void sleep_until_bound(Worker* w) {
   Scheduler& s = g_scheduler;
@@ -213,9 +148,16 @@ static void sleep_until_bound(Worker* w) {
     uint64_t watched = g_watched.load(std::memory_order_relaxed);
     bool keeper = deadline < watched &&
                   g_watched.compare_exchange_strong(watched, deadline, std::memory_order_relaxed);
-    EventWait waited = wait_for_events(w, keeper ? deadline : kForever);
-    if (waited == EventWait::NotThere) {
-      sleep_on_futex(w, keeper ? deadline : kForever);
+    uint64_t until = keeper ? deadline : kForever;
+    bool ahead = keeper && s.forecast.expects_help();
+    if (ahead) until -= s.forecast.lead_ns();
+    EventWait waited = wait_for_events(w, until);
+    if (waited == EventWait::NotThere) sleep_on_futex(w, until);
+    if (ahead && waited != EventWait::Bound && w->wake.load(std::memory_order_relaxed) == 0) {
+      uint64_t now = monotonic_ns();
+      if (now >= until) s.forecast.woke_late_by(now - until);
+      // Not when it was woken for something else, a signal say, long before.
+      if (now >= until && now < deadline) call_helper_ahead(w, deadline);
     }
     if (keeper) {
       // Only our own entry: somebody with an earlier one may have replaced it.
@@ -237,6 +179,7 @@ static void sleep_until_bound(Worker* w) {
     if (deadline > now) continue;
     // A deadline passed and nobody else is awake to see to it.
     if (s.idle.take_back(w)) {
+      s.forecast.timer_fired(ticks());
       for (uint32_t i = 0; i < s.carrier_count; ++i)
         if (s.carriers[i].next_deadline.load(std::memory_order_relaxed) <= now)
           fire_timers(&s.carriers[i], w->carrier, now);
@@ -280,6 +223,7 @@ static WispTask* next_task(Worker* w) {
         t = search(w, c);
         uint64_t max = us_to_ticks(kMaxSpinUs), min = us_to_ticks(kMinSpinUs);
         if (t != nullptr) {
+          s.forecast.help_wanted();
           w->spin_ticks = w->spin_ticks * 2 < max ? w->spin_ticks * 2 : max;
           end_search(w, true);
           return t;

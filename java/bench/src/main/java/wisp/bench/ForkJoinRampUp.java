@@ -6,31 +6,27 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * How fast an idle pool gets to work: every {@code pause} µs a thread outside submits a task that splits
- * into {@code leaves} small pieces and waits for its result.
+ * into {@code leaves} small pieces, {@code work} µs in all, and waits for its result.
  */
 public final class ForkJoinRampUp {
     private static int leafSteps;
 
     public static void main(String[] args) throws Exception {
         Options options = new Options(ForkJoinRampUp.class).define("ops", 2_000).define("leaves", 64)
-                .define("leaf-steps", 2_000).define("pause", 1_000)
+                .define("work", 150).define("pause", 1_000)
                 .define("parallelism", Runtime.getRuntime().availableProcessors()).parse(args);
         int ops = options.number("ops", 10, 10_000_000);
         int leaves = options.number("leaves", 1, 1 << 20);
-        leafSteps = options.number("leaf-steps", 1, 1_000_000);
+        int workMicros = options.number("work", 1, 1_000_000);
         int pauseMicros = options.number("pause", 0, 1_000_000);
         int parallelism = options.number("parallelism", 1, 1_000);
 
         Tree whole = new Tree(0, leaves);
-        double[] serial = new double[200];
-        long expected = 0;
-        for (int i = 0; i < 2_000 + serial.length; i++) {
-            long start = System.nanoTime();
-            expected = whole.serial();
-            if (i >= 2_000) {
-                serial[i - 2_000] = (System.nanoTime() - start) / 1e3;
-            }
-        }
+        leafSteps = 1_000;
+        double micros1000 = Report.percentile(serialMicros(whole), 50);
+        leafSteps = (int) Math.max(1, Math.round(1_000 * workMicros / micros1000));
+        double serialMicros = Report.percentile(serialMicros(whole), 50);
+        long expected = whole.serial();
 
         ForkJoinPool pool = new ForkJoinPool(parallelism);
         double[] micros = new double[ops];
@@ -48,9 +44,24 @@ public final class ForkJoinRampUp {
         pool.shutdown();
 
         Report.value("parallelism", parallelism);
-        Report.value("serial_us", Report.percentile(serial, 50));
+        Report.value("serial_us", serialMicros);
         Report.samples("us_per_op", micros);
         Report.valid();
+    }
+
+    /** What all leaves take on one thread, measured when compiled. */
+    private static double[] serialMicros(Tree whole) {
+        double[] micros = new double[200];
+        long sum = 0;
+        for (int i = -2_000; i < micros.length; i++) {
+            long start = System.nanoTime();
+            sum += whole.serial();
+            if (i >= 0) {
+                micros[i] = (System.nanoTime() - start) / 1e3;
+            }
+        }
+        Report.check("equal sums", sum, whole.serial() * (2_000 + micros.length));
+        return micros;
     }
 
     private static final class Tree extends RecursiveTask<Long> {

@@ -1,0 +1,93 @@
+// The search of a worker whose carrier has run dry: other carriers' rings and next slots, the global
+// queue, its own timers. How long it lasts is learned: doubled by a find, halved by a failure.
+#include "scheduler/internal.h"
+
+namespace wisp {
+
+// Half of a victim's ring: the oldest runs now, the rest goes to our own ring.
+static WispTask* steal_ring(Carrier* c, Carrier* victim) {
+  constexpr uint32_t kMax = 128;
+  WispTask* loot[kMax];
+  uint32_t n = victim->queue.steal(loot, kMax);
+  if (n == 0) return nullptr;
+  for (uint32_t i = 1; i < n; ++i) push_local(c, loot[i]);
+  for (uint32_t i = 0; i < n; ++i) bump(loot[i]->times_stolen);
+  bump(c->steals);
+  return loot[0];
+}
+
+// What a thief remembers of a carrier's lone next task: it is taken only if nothing moved for a
+// while, because its waker is usually about to park and run it right there.
+struct Sighting {
+  WispTask* task;
+  uint64_t switches;
+  uint64_t at;
+};
+
+static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_t now) {
+  constexpr uint64_t kFreshUs = 3;
+  WispTask* t = victim->next.load(std::memory_order_relaxed);
+  if (t == nullptr || victim->current.load(std::memory_order_relaxed) == nullptr) {
+    seen->task = nullptr;
+    return nullptr;
+  }
+  uint64_t switches = victim->switches.load(std::memory_order_relaxed);
+  if ((seen->task != t || seen->switches != switches) && !(chaos() && chaos_one_in(4))) {
+    *seen = Sighting{t, switches, now};
+    return nullptr;
+  }
+  if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
+  // acq_rel: see ready().
+  WispTask* wanted = t;
+  if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed)) {
+    wanted->times_steal_failed.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  bump(t->times_stolen);
+  bump(c->steals);
+  return t;
+}
+
+static uint32_t next_random(Worker* w) {
+  w->random ^= w->random << 13;
+  w->random ^= w->random >> 17;
+  w->random ^= w->random << 5;
+  return w->random;
+}
+
+WispTask* search(Worker* w, Carrier* c) {
+  Scheduler& s = g_scheduler;
+  constexpr uint32_t kSightings = 64;
+  Sighting seen[kSightings];
+  uint32_t n = s.carrier_count;
+  for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i].task = nullptr;
+  uint64_t start = ticks();
+  uint64_t spin = w->spin_ticks;
+  for (;;) {
+    uint64_t now = ticks();
+    bool hope = false;  // somebody's next is ripening: stay a little longer
+    if (!s.global.empty())
+      if (WispTask* t = s.global.pop()) return t;
+    uint32_t offset = n > 1 ? next_random(w) % n : 0;
+    for (uint32_t k = 0; k < n; ++k) {
+      uint32_t i = offset + k < n ? offset + k : offset + k - n;
+      Carrier* victim = &s.carriers[i];
+      if (victim == c) continue;
+      if (WispTask* t = steal_ring(c, victim)) return t;
+      if (i < kSightings) {
+        if (WispTask* t = steal_next(c, victim, &seen[i], now)) return t;
+        hope |= seen[i].task != nullptr && now - seen[i].at < us_to_ticks(5);
+      }
+    }
+    c->now = now;
+    if (now >= c->timer_check_at && fire_timers(c, c, monotonic_ns()) != 0)
+      if (WispTask* t = c->pop()) return t;
+    if (now - start > spin && !hope) break;
+    for (int i = 0; i < 8; ++i) cpu_pause();
+  }
+  bump(c->failed_steals);
+  return nullptr;
+}
+
+}  // namespace wisp
