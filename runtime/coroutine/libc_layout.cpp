@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <linux/futex.h>
+#include <resolv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -102,6 +103,7 @@ void find_static_area(Finder* finder) {
   if (get_info == nullptr) return;
   size_t size = 0, alignment = 0;
   get_info(&size, &alignment);
+  libc.static_alignment = alignment;
 #if defined(__x86_64__)
   // The size counts struct pthread, which begins at the thread pointer.
   libc.static_start = static_cast<ptrdiff_t>(libc.pthread_size) - static_cast<ptrdiff_t>(size);
@@ -120,6 +122,30 @@ bool find_resolver(uintptr_t tp) {
   if (slot == nullptr) return false;
   libc.resolver = slot - reinterpret_cast<char*>(tp);
   return true;
+}
+
+// glibc keeps a thread's resolver state inside its struct pthread, but for the main thread, and
+// says nowhere where: a thread of its own making is asked.
+void* own_resolver_offset(void*) {
+  uintptr_t self = pthread_self();
+  auto state = at<uintptr_t>(thread_pointer(), libc.resolver);
+  bool inside = state > self && state + sizeof(struct __res_state) <= self + libc.pthread_size &&
+                state % alignof(struct __res_state) == 0;
+  return reinterpret_cast<void*>(inside ? state - self : 0);
+}
+
+size_t find_own_resolver() {
+  int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = nullptr;
+  int (*join)(pthread_t, void**) = nullptr;
+  Finder finder;
+  finder.function(&create, "pthread_create");
+  finder.function(&join, "pthread_join");
+  pthread_t thread;
+  void* offset = nullptr;
+  if (finder.missing != nullptr || create(&thread, nullptr, own_resolver_offset, nullptr) != 0)
+    return 0;
+  join(thread, &offset);
+  return reinterpret_cast<size_t>(offset);
 }
 
 }  // namespace
@@ -175,6 +201,7 @@ bool libc_layout_probe(const char** why) {
     *why = "the resolver state of a thread cannot be found";
     return false;
   }
+  libc.own_resolver = find_own_resolver();
   if (libc.dtv_entry_size != 2 * sizeof(void*)) {
     *why = "unknown layout of the dynamic thread vector";
     return false;

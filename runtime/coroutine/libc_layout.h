@@ -32,7 +32,8 @@ struct LibcLayout {
   size_t specific_count;
   size_t first_key_block;  // inside struct pthread; specific[0] points at it
   size_t key_block_size;
-  size_t robust_head;  // struct robust_list_head, preceded by robust_prev
+  size_t own_resolver;  // struct __res_state of threads but the main one; 0: not part of it
+  size_t robust_head;   // struct robust_list_head, preceded by robust_prev
   long robust_futex_offset;
 
   // Relative to the thread pointer
@@ -42,6 +43,7 @@ struct LibcLayout {
 
   // Static TLS of every block: [tp + static_start, tp + static_end)
   ptrdiff_t static_start, static_end;
+  size_t static_alignment;  // of the thread pointer, a power of two
 
   // struct dtv_t, struct link_map, the list of TLS modules
   size_t dtv_entry_size;

@@ -65,7 +65,7 @@ bool map(Stack* stack, size_t size, size_t guard) {
     errno = error;
     return false;
   }
-  *stack = Stack{static_cast<char*>(memory) + guard, size, guard};
+  *stack = Stack{static_cast<char*>(memory) + guard, size, guard, true};
   return true;
 }
 
@@ -188,6 +188,7 @@ bool stack_allocate(Stack* stack, size_t size, size_t guard) {
   cache.lock.unlock();
   if (cached != nullptr) {
     *stack = cached->stack;
+    stack->fresh = false;
     return true;
   }
   if (map(stack, size, guard)) return true;
@@ -229,13 +230,14 @@ void stack_release(Stack* stack) {
   errno = error;
 }
 
-void* stack_start(const Stack& stack) {
-  // Fibonacci hashing of the page number picks one of 64 lines: stateless, so the start of a
+void* stack_start(const Stack& stack, void* top) {
+  // Fibonacci hashing of the page number picks one of 16 lines: stateless, so the start of a
   // stack is the same each time it is used.
   uint64_t hash = (reinterpret_cast<uintptr_t>(stack.base) / kPage) * 0x9E3779B97F4A7C15u;
-  size_t colour = (hash >> 58) * 64;
+  size_t colour = (hash >> 60) * 64;
   if (stack.size < 16 * kPage) colour = 0;
-  return stack.base + stack.size - colour;
+  char* from = top != nullptr ? static_cast<char*>(top) : stack.base + stack.size;
+  return from - colour;
 }
 
 void stack_cache_configure(const StackCacheLimits& limits) {

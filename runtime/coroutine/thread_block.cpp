@@ -154,16 +154,22 @@ bool thread_block_probe(const char** why) {
 
 void thread_block_keep_module(const void* address) { tls_keep_module(address); }
 
-bool thread_block_create(ThreadBlock* block, uint32_t tid) {
-  void* resolver = std::calloc(1, sizeof(struct __res_state));
-  if (resolver == nullptr) return false;
-  void* allocated = libc.allocate_tls(nullptr);
+// `place`: where the thread pointer of the block shall be, in zeroed memory; null: libc's choice.
+static bool create_at(void* place, ThreadBlock* block, uint32_t tid) {
+  void* resolver = nullptr;
+  if (libc.own_resolver == 0) {
+    resolver = std::calloc(1, sizeof(struct __res_state));
+    if (resolver == nullptr) return false;
+  }
+  void* allocated = libc.allocate_tls(place);
   if (allocated == nullptr) {
     std::free(resolver);
     errno = ENOMEM;
     return false;
   }
   block->tp = reinterpret_cast<uintptr_t>(allocated);
+  if (resolver == nullptr)
+    resolver = &in_pthread<struct __res_state>(descriptor(*block), libc.own_resolver);
   block->resolver = resolver;
   block->modules = tls_fill_static(block->tp);
   uintptr_t self = descriptor(*block);
@@ -177,12 +183,33 @@ bool thread_block_create(ThreadBlock* block, uint32_t tid) {
   return true;
 }
 
+bool thread_block_create(ThreadBlock* block, uint32_t tid) {
+  block->low = nullptr;
+  return create_at(nullptr, block, tid);
+}
+
+bool thread_block_create_in(Stack* stack, ThreadBlock* block, uint32_t tid) {
+  // struct pthread lies at the thread pointer and static TLS below it, or the other way round.
+  ptrdiff_t pthread_end = libc.self_from_tp + static_cast<ptrdiff_t>(libc.pthread_size);
+  ptrdiff_t from = libc.static_start < libc.self_from_tp ? libc.static_start : libc.self_from_tp;
+  ptrdiff_t to = libc.static_end > pthread_end ? libc.static_end : pthread_end;
+  if (static_cast<size_t>(to - from) + libc.static_alignment > stack->size / 4)
+    return thread_block_create(block, tid);
+  char* top = stack->base + stack->size;
+  auto tp = (reinterpret_cast<uintptr_t>(top) - static_cast<uintptr_t>(to)) &
+            ~(uintptr_t{libc.static_alignment} - 1);
+  char* low = reinterpret_cast<char*>(tp) + from;
+  if (!stack->fresh) std::memset(low, 0, static_cast<size_t>(top - low));
+  block->low = low;
+  return create_at(reinterpret_cast<void*>(tp), block, tid);
+}
+
 void thread_block_destroy(ThreadBlock* block) {
   if (block->tp == 0) return;
   drop_key_values(descriptor(*block));
   close_resolver(block->resolver);
-  std::free(block->resolver);
-  libc.deallocate_tls(reinterpret_cast<void*>(block->tp), true);
+  if (libc.own_resolver == 0) std::free(block->resolver);
+  libc.deallocate_tls(reinterpret_cast<void*>(block->tp), block->low == nullptr);
   *block = ThreadBlock{};
 }
 

@@ -10,12 +10,15 @@
 
 #include <cstdint>
 
+#include "coroutine/stack.h"
+
 namespace wisp {
 
 struct ThreadBlock {
   uintptr_t tp = 0;          // thread pointer
   void* resolver = nullptr;  // this block's resolver state (_res)
   uint64_t modules = 0;      // newest module whose static TLS image the block holds
+  void* low = nullptr;       // its lowest byte, when it lies in its stack; else null
 };
 
 // Once, by a thread that glibc made, before any other call here. False: this C library or kernel
@@ -28,6 +31,11 @@ void thread_block_keep_module(const void* address);
 
 // `tid` must be unique in the process and positive. False with errno = ENOMEM.
 bool thread_block_create(ThreadBlock* block, uint32_t tid);
+
+// The same at the top of the task's stack, as glibc does it for its own threads: the block's few
+// bytes share their page with the first frames. The stack ends at block->low then, and must outlive
+// the block. A stack too small for that gets a block from malloc.
+bool thread_block_create_in(Stack* stack, ThreadBlock* block, uint32_t tid);
 
 // Not while anyone runs on it. What malloc cached for the block is lost with it (some KiB), so
 // prefer a free list and thread_block_reset().

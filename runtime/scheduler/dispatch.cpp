@@ -272,7 +272,7 @@ static void task_entry(void* left, void* user) {
 }
 
 void task_arm_context(WispTask* task) {
-  context_init(&task->context, stack_start(task->stack), &task_entry, task);
+  context_init(&task->context, stack_start(task->stack, task->block.low), &task_entry, task);
 }
 
 void exit_current(WispTask* self, void* result) {

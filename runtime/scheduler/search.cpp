@@ -1,5 +1,6 @@
-// The search of a worker whose carrier has run dry: other carriers' rings and next slots, the global
-// queue, its own timers. How long it lasts is learned: doubled by a find, halved by a failure.
+// The search of a worker whose carrier has run dry: other carriers' rings and next slots, the
+// global queue, its own timers. How long it lasts is learned: doubled by a find, halved by a
+// failure.
 #include "scheduler/internal.h"
 
 namespace wisp {

@@ -40,8 +40,11 @@ static void run_by_spare(Carrier* c) {
   if (!worker_start(c)) publish_with_work(c);  // refused: others will take it
 }
 
+static std::atomic<const WispTask*> g_looks_at{nullptr};
+const WispTask* sysmon_looks_at() { return g_looks_at.load(std::memory_order_seq_cst); }
+
 // The race with the task is explained in handoff.h.
-static bool retake(Carrier* c, WispTask* t) {
+static bool retake_kept(Carrier* c, WispTask* t) {
   Scheduler& s = g_scheduler;
   if (t->self->depth.load(std::memory_order_relaxed) != 0) return false;
   if (!t->handoff.move(HandOff::None, HandOff::Requested)) return false;
@@ -60,6 +63,14 @@ static bool retake(Carrier* c, WispTask* t) {
   s.handoffs.fetch_add(1, std::memory_order_relaxed);
   run_by_spare(c);
   return true;
+}
+
+static bool retake(Carrier* c, WispTask* t) {
+  g_looks_at.store(t, std::memory_order_seq_cst);
+  bool taken = c->current.load(std::memory_order_seq_cst) == t && retake_kept(c, t);
+  // release: our reads of the task's record are over.
+  g_looks_at.store(nullptr, std::memory_order_release);
+  return taken;
 }
 
 struct Findings {

@@ -86,7 +86,7 @@ static int equip(WispTask* t, size_t stack_size, size_t guard_size) {
   if (!stack_allocate(&t->stack, stack_size, guard_size)) return EAGAIN;
   t->tid = new_tid();
 #if WISP_SWITCH_FS
-  if (!thread_block_create(&t->block, t->tid)) {
+  if (!thread_block_create_in(&t->stack, &t->block, t->tid)) {
     stack_release(&t->stack);
     return EAGAIN;
   }
@@ -181,10 +181,13 @@ void task_recycle(WispTask* t) {
     }
   }
   while (t->on_cpu.load(std::memory_order_acquire) != 0) cpu_pause();
-  stack_release(&t->stack);
+  // The record that SysMonitor may be looking at lies in the block (sysmon_looks_at).
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  while (sysmon_looks_at() == t) kernel::sched_yield();
 #if WISP_SWITCH_FS
   thread_block_destroy(&t->block);
 #endif
+  stack_release(&t->stack);
   give_bare(t);
 }
 

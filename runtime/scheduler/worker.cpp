@@ -21,7 +21,7 @@ uint64_t watched_deadline() { return g_watched.load(std::memory_order_relaxed); 
 constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint64_t kHelperSpinUs = 120;  // one that was called ahead of a deadline
-constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
+constexpr uint32_t kMaxSpares = 64;      // beyond carriers; more leave for good
 
 void wake_searcher() {
   Scheduler& s = g_scheduler;
@@ -119,9 +119,9 @@ static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
   me.depth.store(1, std::memory_order_relaxed);
 }
 
-// The keeper, up before its deadline because help is expected (forecast.h): sends for the helper and
-// waits for the deadline, or until it is chosen itself. The helper is one searcher more, as if a
-// waker had called it.
+// The keeper, up before its deadline because help is expected (forecast.h): sends for the helper
+// and waits for the deadline, or until it is chosen itself. The helper is one searcher more, as if
+// a waker had called it.
 static void call_helper_ahead(Worker* w, uint64_t deadline_ns) {
   Scheduler& s = g_scheduler;
   if (s.idle.claim_searcher()) {
