@@ -13,6 +13,10 @@ namespace wisp {
 std::atomic<uint32_t> g_sysmon_lazy{0};
 static std::atomic<uint32_t> g_kick{0};      // futex: 1 = look again
 static std::atomic<uint64_t> g_wakes_at{0};  // ns; ~0 while it sleeps for ever
+// A deadline that it was once told of, ns; ~0 = none. It is kept until it has passed, whether or not
+// somebody else watches it again by then: a timekeeper that is busy for 100 us every 10 ms would
+// otherwise wake SysMonitor each time for some timeout a minute away.
+static std::atomic<uint64_t> g_told{~0ull};
 
 constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck
 constexpr uint64_t kLongestNs = 10 * 1000 * 1000;  // while carriers are busy and nothing waits
@@ -28,7 +32,11 @@ void sysmon_watch_deadline(uint64_t deadline_ns) {
   // seq_cst: between the timer's insertion and this look; SysMonitor stores wakes_at, then looks at
   // the deadlines once more.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (g_wakes_at.load(std::memory_order_relaxed) > deadline_ns + kSlackNs) sysmon_notice_slow();
+  if (g_wakes_at.load(std::memory_order_relaxed) <= deadline_ns + kSlackNs) return;
+  // Racing tellers: the later one's may be lost, and with it only a spared wake-up.
+  if (deadline_ns < g_told.load(std::memory_order_relaxed))
+    g_told.store(deadline_ns, std::memory_order_relaxed);
+  sysmon_notice_slow();
 }
 
 // A spare worker for carrier c, made if there is none.
@@ -204,6 +212,11 @@ static void* sysmon_main(void*) {
       // A carrier given away by a task that went into the kernel leaves its timers to nobody,
       // unless the sleeping timekeeper's deadline is earlier.
       wake_at = deadline < watched_deadline() ? deadline + kSlackNs : ~0ull;
+      uint64_t told = g_told.load(std::memory_order_relaxed);
+      if (told <= now)
+        g_told.store(~0ull, std::memory_order_relaxed);
+      else if (told < wake_at && wake_at - told > kSlackNs)
+        wake_at = told + kSlackNs;
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;
     }
