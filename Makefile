@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all deps native java demo test bench compat soak install package format clean
+.PHONY: all deps native product demo test bench compat soak install package format clean
 
 all: deps native
 
@@ -12,14 +12,22 @@ deps:
 	@scripts/install-deps
 
 native: $(BUILD)/build.ninja
+	@! grep -q WISP_BUILD_TESTS:BOOL=OFF $(BUILD)/CMakeCache.txt || \
+	  cmake -S . -B $(BUILD) -DWISP_BUILD_TESTS=ON >> $(BUILD)/configure.log
 	@cmake --build $(BUILD) -j $(JOBS)
 
+# Only what the demo runs: the library and the command.
+product:
+	@scripts/install-deps product
+	@[ -f $(BUILD)/build.ninja ] || $(MAKE) -s $(BUILD)/build.ninja CONFIGURE=-DWISP_BUILD_TESTS=OFF
+	@cmake --build $(BUILD) -j $(JOBS) --target libwisp wisp
+
 $(BUILD)/build.ninja: CMakeLists.txt
-	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD)-configure.log 2>&1 || \
+	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CONFIGURE) > $(BUILD)-configure.log 2>&1 || \
 	  { cat $(BUILD)-configure.log; exit 1; }
 	@mv -f $(BUILD)-configure.log $(BUILD)/configure.log
 
-demo: all
+demo: product
 	@scripts/demo
 
 test: all

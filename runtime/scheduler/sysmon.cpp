@@ -13,9 +13,9 @@ namespace wisp {
 std::atomic<uint32_t> g_sysmon_lazy{0};
 static std::atomic<uint32_t> g_kick{0};      // futex: 1 = look again
 static std::atomic<uint64_t> g_wakes_at{0};  // ns; ~0 while it sleeps for ever
-// A deadline that it was once told of, ns; ~0 = none. It is kept until it has passed, whether or not
-// somebody else watches it again by then: a timekeeper that is busy for 100 us every 10 ms would
-// otherwise wake SysMonitor each time for some timeout a minute away.
+// A deadline that it was once told of, ns; ~0 = none. It is kept until it has passed, whether or
+// not somebody else watches it again by then: a timekeeper that is busy for 100 us every 10 ms
+// would otherwise wake SysMonitor each time for some timeout a minute away.
 static std::atomic<uint64_t> g_told{~0ull};
 
 constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck

@@ -27,31 +27,48 @@ void write_fs(uintptr_t tp) {
 #endif
 }
 
-// A partner that switches straight back, for as long as anybody comes.
+constexpr int kHome = 2;
+constexpr long kBatch = 1000;
+
+// Two coroutines that switch to and fro kBatch times, then home. Both run the same code, as tasks
+// do: they all leave and come back in the scheduler's switch_out.
 template <auto Switch>
-struct PingPong {
-  Context home{}, partner{};
+struct Pair {
+  struct Side {
+    Pair* pair;
+    int me;
+  };
+  Context contexts[3] = {};
+  Side sides[2] = {{this, 0}, {this, 1}};
+  Stack stacks[2] = {};
   uintptr_t tp = thread_pointer();
-  Stack stack{};
+  long left = 0;
 
-  PingPong() {
-    if (!stack_allocate(&stack, kStackSize, 4096)) abort();
-    context_init(&partner, stack_start(stack), entry, this);
+  Pair() {
+    for (int i = 0; i < 2; i++) {
+      if (!stack_allocate(&stacks[i], kStackSize, 4096)) abort();
+      context_init(&contexts[i], stack_start(stacks[i]), entry, &sides[i]);
+    }
   }
-  ~PingPong() { stack_release(&stack); }
-
-  static void entry(void* argument, void* user) {
-    auto* self = static_cast<PingPong*>(user);
-    for (;;) argument = Switch(&self->partner, &self->home, self->tp, argument);
+  ~Pair() {
+    for (Stack& stack : stacks) stack_release(&stack);
+  }
+  static void entry(void*, void* user) {
+    auto* side = static_cast<Side*>(user);
+    Pair& pair = *side->pair;
+    for (;;) {
+      int to = --pair.left > 0 ? 1 - side->me : kHome;
+      Switch(&pair.contexts[side->me], &pair.contexts[to], pair.tp, nullptr);
+    }
   }
 };
 
 template <auto Switch>
 void ping_pong(benchmark::State& state) {
-  PingPong<Switch> pair;
-  uintptr_t partner_tp = pair.tp;
-  while (state.KeepRunningBatch(2)) {
-    benchmark::DoNotOptimize(Switch(&pair.home, &pair.partner, partner_tp, &pair));
+  Pair<Switch> pair;
+  while (state.KeepRunningBatch(kBatch)) {
+    pair.left = kBatch - 1;
+    Switch(&pair.contexts[kHome], &pair.contexts[0], pair.tp, nullptr);
   }
 }
 void wisp_switch_with_fs(benchmark::State& state) { ping_pong<wisp_switch>(state); }
@@ -61,28 +78,49 @@ void wisp_switch_without_fs(benchmark::State& state) { ping_pong<wisp_switch_sam
 void wisp_switch_by_syscall(benchmark::State& state) { ping_pong<wisp_switch_syscall>(state); }
 #endif
 
-void boost_partner(boost_context::transfer_t from) {
-  for (;;) {
-    write_fs(*static_cast<uintptr_t*>(from.data));
-    from = boost_context::jump_fcontext(from.fctx, from.data);
+template <bool kWriteFs>
+struct BoostPair {
+  boost_context::fcontext_t contexts[3] = {};
+  Stack stacks[2] = {};
+  uintptr_t tp = thread_pointer();
+  long left = 0;
+  int from = kHome;
+
+  BoostPair() {
+    for (int i = 0; i < 2; i++) {
+      if (!stack_allocate(&stacks[i], kStackSize, 4096)) abort();
+      contexts[i] = boost_context::make_fcontext(stack_start(stacks[i]), kStackSize / 2,
+                                                 i == 0 ? entry<0> : entry<1>);
+    }
   }
-}
-void boost_partner_without_fs(boost_context::transfer_t from) {
-  for (;;) from = boost_context::jump_fcontext(from.fctx, from.data);
-}
+  ~BoostPair() {
+    for (Stack& stack : stacks) stack_release(&stack);
+  }
+  // A jump tells whoever comes back which context it has left.
+  void jump(int me, int to) {
+    from = me;
+    if (kWriteFs) write_fs(tp);
+    boost_context::fcontext_t left_context = boost_context::jump_fcontext(contexts[to], this).fctx;
+    contexts[from] = left_context;
+  }
+  static void loop(BoostPair& pair, int me) {
+    for (;;) pair.jump(me, --pair.left > 0 ? 1 - me : kHome);
+  }
+  template <int kMe>
+  static void entry(boost_context::transfer_t first) {
+    auto& pair = *static_cast<BoostPair*>(first.data);
+    pair.contexts[pair.from] = first.fctx;
+    loop(pair, kMe);
+  }
+};
 
 template <bool kWriteFs>
 void boost_ping_pong(benchmark::State& state) {
-  Stack stack;
-  if (!stack_allocate(&stack, kStackSize, 4096)) abort();
-  uintptr_t tp = thread_pointer();
-  boost_context::fcontext_t partner = boost_context::make_fcontext(
-      stack_start(stack), kStackSize / 2, kWriteFs ? boost_partner : boost_partner_without_fs);
-  while (state.KeepRunningBatch(2)) {
-    if (kWriteFs) write_fs(tp);
-    partner = boost_context::jump_fcontext(partner, &tp).fctx;
+  BoostPair<kWriteFs> pair;
+  while (state.KeepRunningBatch(kBatch)) {
+    pair.left = kBatch - 1;
+    pair.jump(kHome, 0);
   }
-  stack_release(&stack);
 }
 void boost_jump_with_fs(benchmark::State& state) { boost_ping_pong<true>(state); }
 void boost_jump_without_fs(benchmark::State& state) { boost_ping_pong<false>(state); }
