@@ -58,7 +58,8 @@ static void interrupt_while(const std::function<void()>& wait,
     wait();
     over = true;
   });
-  interrupt_until(over, [&] { pthread_kill(thread.native_handle(), SIGUSR2); }, release);
+  interrupt_until(
+      over, [&] { pthread_kill(thread.native_handle(), SIGUSR2); }, release);
   thread.join();
 }
 
