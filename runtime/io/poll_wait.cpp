@@ -154,7 +154,8 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
         reason = park(&nodes.fired(), deadline,
                       [&] { return nodes.fired().load(std::memory_order_relaxed) == 0; });
         if (reason == WakeReason::TimedOut) r = look();
-        if (reason == WakeReason::Interrupted && after_signal(entry.task()) != Wait::Ready) r = -EINTR;
+        if (reason == WakeReason::Interrupted && after_signal(entry.task()) != Wait::Ready)
+          r = -EINTR;
       } else {
         reason = WakeReason::Mismatch;
       }
