@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "stat_formats.h"
 #include "text.h"
@@ -90,7 +91,7 @@ uint64_t total(const Statistics& s, uint64_t stats::CarrierRecord::*field) {
 std::string carrier_line(const Statistics& now, const Statistics* earlier, size_t i, size_t bar) {
   const stats::CarrierRecord& c = now.carriers[i];
   double busy = busy_share(now, earlier, i);
-  auto filled = static_cast<size_t>(busy * static_cast<double>(bar) + 0.5);
+  auto filled = static_cast<size_t>(std::lround(busy * static_cast<double>(bar)));
   std::string runs = "-";
   for (const TaskRecord& task : now.tasks) {
     if (task.id == c.running) runs = task_name(task);

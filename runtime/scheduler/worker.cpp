@@ -91,7 +91,7 @@ bool any_work_visible(const Carrier* except) {
   if (!s.global.empty()) return true;
   for (uint32_t i = 0; i < s.carrier_count; ++i) {
     Carrier& c = s.carriers[i];
-    if (&c != except && !c.queue.empty()) return true;
+    if (!c.queue.empty() && &c != except) return true;
   }
   return false;
 }

@@ -1,14 +1,14 @@
-// The explorer's inside: one Engine runs one execution after the other, each with the choices of the
-// previous one up to a point and a new choice there (depth-first search by replay).
+// The explorer's inside: one Engine runs one execution after the other, each with the choices of
+// the previous one up to a point and a new choice there (depth-first search by replay).
 //
 // A model thread runs until its next visible operation, announces it (Pending) and switches to the
-// engine. So between two visible operations a thread is atomic, which is sound because everything in
-// between is its own: locals, and stores into its own buffer. What can happen next (a thread's
+// engine. So between two visible operations a thread is atomic, which is sound because everything
+// in between is its own: locals, and stores into its own buffer. What can happen next (a thread's
 // pending operation, or the oldest store of a buffer reaching memory) is the list of choices.
 //
 // A load that no other thread can interfere with is no visible operation either: of a location that
-// nobody else ever writes, or is written only under a SpinLock which the loading thread holds. Which
-// those are is guessed (all of them), and the search starts anew when a guess proves wrong.
+// nobody else ever writes, or is written only under a SpinLock which the loading thread holds.
+// Which those are is guessed (all of them), and the search starts anew when a guess proves wrong.
 //
 // States seen before are cut off. A state is: memory, buffers, futex queues, and of each thread a
 // hash of all it has observed: that determines its stack.
@@ -21,7 +21,20 @@
 namespace model {
 
 enum class Op : uint8_t {
-  Start, Load, Await, Store, Rmw, Fence, Membarrier, Lock, FutexWait, FutexSleep, FutexWake, Step, Quiet, Done
+  Start,
+  Load,
+  Await,
+  Store,
+  Rmw,
+  Fence,
+  Membarrier,
+  Lock,
+  FutexWait,
+  FutexSleep,
+  FutexWake,
+  Step,
+  Quiet,
+  Done
 };
 
 struct Pending {
@@ -54,7 +67,8 @@ struct Location {
   int dead_by;        // kAlive, or the thread that destroyed it
   uint64_t lock_bit;  // of a SpinLock; else 0
   const char* name = nullptr;
-  Clock written{}, read{};  // Plain: by whom and when; else `written` is what the last store published
+  Clock written{},
+      read{};  // Plain: by whom and when; else `written` is what the last store published
 };
 constexpr int kAlive = -2, kOutside = -1;
 
@@ -113,17 +127,17 @@ class Engine {
   void visible(Op op, int loc, Site at);
   void visible(const Pending& pending);
   void observe(uint64_t what);
-  uint32_t decide(uint32_t n);  // chosen by the search
+  uint32_t decide(uint32_t n);                              // chosen by the search
   uint64_t read(int loc, uint64_t* stamp = nullptr) const;  // through the current thread's buffer
   void write(int loc, uint64_t value);                      // straight to memory
-  void publish(int loc);  // with that write, all that the current thread knows
-  void push(int loc, uint64_t value);                       // into the current thread's buffer
+  void publish(int loc);               // with that write, all that the current thread knows
+  void push(int loc, uint64_t value);  // into the current thread's buffer
   [[noreturn]] void fail(const std::string& what, Site at);
   void log(const char* what, int loc, uint64_t value);
-  bool private_to_current(int loc) const;  // nobody else can write it now
-  void note_write(int loc);                // by the current thread
-  void hold(int lock, bool yes);           // so does the current thread
-  void learn(int loc);                     // the current thread knows what its last writer knew
+  bool private_to_current(int loc) const;   // nobody else can write it now
+  void note_write(int loc);                 // by the current thread
+  void hold(int lock, bool yes);            // so does the current thread
+  void learn(int loc);                      // the current thread knows what its last writer knew
   void plain_access(int loc, bool writes);  // fails on a data race
 
   const Options options_;

@@ -1,12 +1,14 @@
 // The hand-off word (runtime/scheduler/handoff.h, the very template) between a task that enters and
-// leaves the runtime and SysMonitor that wants its carrier. Copied around it, under their own names:
-// RuntimeEntry and BlockingRegion (scheduler.h, scheduler.cpp), retake (sysmon.cpp), prepare and
-// finish_switch (dispatch.cpp).
+// leaves the runtime and SysMonitor that wants its carrier. Copied around it, under their own
+// names: RuntimeEntry and BlockingRegion (scheduler.h, scheduler.cpp), retake (sysmon.cpp), prepare
+// and finish_switch (dispatch.cpp).
 //
 // Invariant: at most one kernel thread acts for a carrier at a time (Exclusive), and it is the one
-// that the carrier's `current` or its owner's program says. Bounds: 2 carriers, one task, 2 retakes.
-#include "model.h"
+// that the carrier's `current` or its owner's program says. Bounds: 2 carriers, one task, 2
+// retakes.
 #include "scheduler/handoff.h"
+
+#include "model.h"
 
 namespace {
 
@@ -19,10 +21,10 @@ constexpr auto release = std::memory_order_release;
 enum Fault : uint32_t {
   kNone = 0,
   kNoMembarrier = 1,
-  kMembarrierFirst = 2,   // before the request instead of after it
-  kLookBeforeDepth = 4,   // the task loads the word, then stores depth
-  kNoCurrentCheck = 8,    // retake does not ask whether the carrier still runs this task
-  kSetTaken = 16,         // retake stores Taken instead of the CAS
+  kMembarrierFirst = 2,  // before the request instead of after it
+  kLookBeforeDepth = 4,  // the task loads the word, then stores depth
+  kNoCurrentCheck = 8,   // retake does not ask whether the carrier still runs this task
+  kSetTaken = 16,        // retake stores Taken instead of the CAS
 };
 
 struct Task;
@@ -151,8 +153,8 @@ model::Scenario busy_task(int times, int retakes, uint32_t faults = kNone) {
   };
 }
 
-// The task parks and is dispatched by another worker: on the other carrier, or on the same one (then
-// its first worker has none any more). SysMonitor's request may be as old as it likes.
+// The task parks and is dispatched by another worker: on the other carrier, or on the same one
+// (then its first worker has none any more). SysMonitor's request may be as old as it likes.
 model::Scenario parking_task(bool same_carrier, uint32_t faults = kNone) {
   return [=](model::Test& t) {
     System& s = t.make<System>(faults);

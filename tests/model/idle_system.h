@@ -1,6 +1,7 @@
 // The scheduler around the idle protocol, for idle_test.cpp. IdleSet and RunQueue are the runtime's
 // very templates; the rest is copied from worker.cpp, polling.cpp, sysmon.cpp and scheduler.cpp,
-// function by function under the same names, reduced to what takes part in the protocol. Keep alike.
+// function by function under the same names, reduced to what takes part in the protocol. Keep
+// alike.
 #pragma once
 #include "model.h"
 #include "scheduler/idle.h"
@@ -44,7 +45,7 @@ enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };
 // Left-out parts of the protocol, each of which must show.
 enum Fault : uint32_t {
   kNone = 0,
-  kOneLookAtFailure = 1,    // wake_searcher that gives up when its claim finds no pair
+  kOneLookAtFailure = 1,  // wake_searcher that gives up when its claim finds no pair
   kNoFenceAtPush = 2,
   kNoFenceAtSleep = 4,
   kNoSecondLook = 8,
@@ -303,7 +304,9 @@ struct System {
   void run(Worker* w, Program program) {
     Carrier* c = w->carrier;
     switch (program) {
-      case Program::Leaf: leaves_run.fetch_add(1); break;
+      case Program::Leaf:
+        leaves_run.fetch_add(1);
+        break;
       case Program::Fork2:
         for (int i = 0; i < 2; ++i) {
           c->queue.push(&leaf);

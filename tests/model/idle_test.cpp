@@ -11,9 +11,10 @@ namespace {
 using namespace idle_model;
 using P = Program;
 
-// `first` is in carrier 0's ring, announced by nobody: a task that already is where it is. Each word
-// of `pushers` is a kernel thread, each '+' a leaf pushed to the global queue and announced.
-model::Scenario scenario(Shape shape, std::vector<Program> first, std::vector<const char*> pushers) {
+// `first` is in carrier 0's ring, announced by nobody: a task that already is where it is. Each
+// word of `pushers` is a kernel thread, each '+' a leaf pushed to the global queue and announced.
+model::Scenario scenario(Shape shape, std::vector<Program> first,
+                         std::vector<const char*> pushers) {
   return [=](model::Test& t) {
     System& s = t.make<System>(shape);
     t.watch(&s.idle, sizeof s.idle);
@@ -48,7 +49,8 @@ model::Scenario scenario(Shape shape, std::vector<Program> first, std::vector<co
     t.finally([&s, made] {
       bool next_full = false;
       for (Carrier& c : s.carrier) next_full |= c.next.load() != nullptr;
-      if (s.any_work_visible() || next_full) model::fail("lost wake-up: a task waits, everybody sleeps");
+      if (s.any_work_visible() || next_full)
+        model::fail("lost wake-up: a task waits, everybody sleeps");
       if (s.ran.get() != made) model::fail("lost wake-up: a task waits for one that never ran");
       MODEL_CHECK(s.idle.searching() == 0);
     });

@@ -34,8 +34,8 @@ void Engine::learn(int loc) {
   if (current_ != kOutside) threads_[current_]->clock.join(locations_[loc].written);
 }
 
-// FastTrack without the fast: every access must know of every earlier conflicting one. Set-up and the
-// final check are ordered with everything.
+// FastTrack without the fast: every access must know of every earlier conflicting one. Set-up and
+// the final check are ordered with everything.
 void Engine::plain_access(int loc, bool writes) {
   if (current_ == kOutside) return;
   Location& l = locations_[loc];

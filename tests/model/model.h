@@ -23,21 +23,21 @@ struct Options {
   // which is right also for plain data guarded by locks or published by atomics. true: what values
   // it read. Far fewer states, but all shared data must live in Atomic, SpinLock or Ghost.
   bool by_value = false;
-  bool sequential = false;      // no store buffers: to show what only a store buffer breaks
-  int preemptions = -1;         // at most so many switches away from a thread that could go on
-  uint32_t max_steps = 2000;    // of one execution; beyond it the test fails as a livelock
+  bool sequential = false;        // no store buffers: to show what only a store buffer breaks
+  int preemptions = -1;           // at most so many switches away from a thread that could go on
+  uint32_t max_steps = 2000;      // of one execution; beyond it the test fails as a livelock
   uint64_t max_states = 8000000;  // beyond it the result is not complete
-  // Called when the search starts anew (engine.h tells why): what a scenario has gathered outside of
-  // its own executions is void.
+  // Called when the search starts anew (engine.h tells why): what a scenario has gathered outside
+  // of its own executions is void.
   std::function<void()> restarted;
 };
 
 struct Result {
   bool failed = false;
-  bool complete = true;     // every schedule within the options was covered
-  std::string message;      // what failed
-  std::string trace;        // the failing schedule, with as few preemptions as possible
-  std::string seed;         // feeds replay()
+  bool complete = true;  // every schedule within the options was covered
+  std::string message;   // what failed
+  std::string trace;     // the failing schedule, with as few preemptions as possible
+  std::string seed;      // feeds replay()
   uint64_t executions = 0;
   uint64_t states = 0;
 };
@@ -92,18 +92,19 @@ struct Site {
 
 // --- what model threads call
 [[noreturn]] void fail(const char* what, Site at = Site::here());
-#define MODEL_CHECK(cond)                       \
-  do {                                          \
+#define MODEL_CHECK(cond)                         \
+  do {                                            \
     if (!(cond)) ::model::fail("broken: " #cond); \
   } while (0)
 void fence(std::memory_order order = std::memory_order_seq_cst, Site at = Site::here());
 // membarrier(2): returns when every other thread has passed a full barrier since the call.
 void membarrier(Site at = Site::here());
-void step(Site at = Site::here());                 // a moment in which others may run
+void step(Site at = Site::here());  // a moment in which others may run
 // A long time passes: goes on when nothing else can move. What a periodic timer of a monitor is.
 void when_quiet(Site at = Site::here());
-// "Of all I have read so far I remember only `tag`": at the head of a loop without other live locals.
-// Makes by_value recognise that two different pasts have led to the same place; else no effect.
+// "Of all I have read so far I remember only `tag`": at the head of a loop without other live
+// locals. Makes by_value recognise that two different pasts have led to the same place; else no
+// effect.
 void forget(uint64_t tag = 0, Site at = Site::here());
 uint32_t choose(uint32_t n, Site at = Site::here());  // every value of 0 .. n-1
 
@@ -114,8 +115,8 @@ void drop_location(int loc);
 void set_name(int loc, const char* name);
 uint64_t load(int loc, Site at);
 void store(int loc, uint64_t value, bool drain, Site at);
-uint64_t rmw_read(int loc, Site at);        // the schedule point; the caller goes on with...
-void rmw_write(int loc, uint64_t value);    // ...this, or not (a failed CAS)
+uint64_t rmw_read(int loc, Site at);      // the schedule point; the caller goes on with...
+void rmw_write(int loc, uint64_t value);  // ...this, or not (a failed CAS)
 uint64_t await(int loc, bool (*wanted)(const void* context, uint64_t value), const void* context,
                Site at);
 void lock(int loc, Site at);
@@ -285,7 +286,8 @@ struct Case {
   Options options;
   Scenario scenario;
 };
-// main() of every test here: all cases, or `NAME [SEED]` for one of them with its trace.
+// main() of every test here: all cases; `NAME [SEED]`: one of them with its trace; `--all-but
+// NAME...`.
 int run_cases(int argc, char** argv, const std::vector<Case>& cases);
 
 }  // namespace model

@@ -55,8 +55,8 @@ struct System {
   // The task.
   Waiter waiter;
   Atomic<uint32_t> on_cpu{1}, pending{0};
-  Plain<bool> waiting;     // between its park and its return from it
-  Plain<bool> armed_wait;  // that wait is timed
+  Plain<bool> waiting;       // between its park and its return from it
+  Plain<bool> armed_wait;    // that wait is timed
   Plain<uint32_t> phase{1};  // of its program: it waits on key 1, perhaps then on key 2
   model::Exclusive running;
   model::Ghost done;
@@ -248,7 +248,8 @@ struct System {
   // ParkingLot::enqueue and wait, up to the switch. False: go on at once.
   bool park() {
     uint32_t key = phase;
-    if (!enqueue(key, &waiter, [=, this] { return flag[key - 1].load(relaxed) == 0; })) return false;
+    if (!enqueue(key, &waiter, [=, this] { return flag[key - 1].load(relaxed) == 0; }))
+      return false;
     if (pending.load(relaxed) != 0 && cancel(&waiter, Reason::Interrupted)) {
       if (!has(kStopOnSignal)) pending.exchange(0);  // handled: the caller leaves the runtime
       return false;

@@ -1,7 +1,8 @@
-// The parking protocol: enqueue -> wait against unpark, timeout, interrupt and requeue, with waiters
-// of both kinds, and the on_cpu rule of task.h. The functions are those of sync/parking_lot.{h,cpp},
-// scheduler/timers.cpp and scheduler/dispatch.cpp under their own names, reduced to what takes part;
-// the classes themselves hang on the scheduler and the kernel. Keep alike.
+// The parking protocol: enqueue -> wait against unpark, timeout, interrupt and requeue, with
+// waiters of both kinds, and the on_cpu rule of task.h. The functions are those of
+// sync/parking_lot.{h,cpp}, scheduler/timers.cpp and scheduler/dispatch.cpp under their own names,
+// reduced to what takes part; the classes themselves hang on the scheduler and the kernel. Keep
+// alike.
 //
 // Checked: a wait ends exactly once and is never lost; a task is never run by two workers; nobody
 // touches a kernel thread's waiter after that thread may have gone on.
@@ -31,8 +32,12 @@ model::Scenario task_waits(Plan plan, std::vector<Waker> wakers) {
             s.unpark(kOtherKey, 1);
           });
           break;
-        case Waker::Timer: t.daemon("timer", [&s] { s.timer_main(); }); break;
-        case Waker::Signal: t.thread("killer", [&s] { s.kill_task(); }); break;
+        case Waker::Timer:
+          t.daemon("timer", [&s] { s.timer_main(); });
+          break;
+        case Waker::Signal:
+          t.thread("killer", [&s] { s.kill_task(); });
+          break;
         case Waker::Requeue:
           t.thread("requeuer", [&s] {
             s.requeue(kKey, kOtherKey);
@@ -92,13 +97,17 @@ const std::vector<model::Case> kCases = {
     {"no_on_cpu_wait", "two inside", fast(), task_waits(plan(kNoOnCpuWait), {W::Unpark})},
     {"timeout", nullptr, fast(), task_waits(timed(), {W::Timer})},
     {"timeout_or_unpark", nullptr, fast(), task_waits(timed(), {W::Timer, W::Unpark})},
-    {"timeout_then_second_wait", nullptr, fast(), task_waits(timed_then_untimed(), {W::Timer, W::Unpark})},
-    {"no_disarm", "old timer", fast(), task_waits(timed_then_untimed(kNoDisarm), {W::Timer, W::Unpark})},
+    {"timeout_then_second_wait", nullptr, fast(),
+     task_waits(timed_then_untimed(), {W::Timer, W::Unpark})},
+    {"no_disarm", "old timer", fast(),
+     task_waits(timed_then_untimed(kNoDisarm), {W::Timer, W::Unpark})},
     {"cancel_without_asking", "", fast(), task_waits(timed(kCancelBlindly), {W::Timer, W::Unpark})},
     {"signal", nullptr, fast(), task_waits(plan(), {W::Signal, W::Unpark})},
     {"signal_alone", nullptr, fast(), task_waits(plan(kStopOnSignal), {W::Signal})},
-    {"signal_no_membarrier", "lost", fast(), task_waits(plan(kStopOnSignal | kNoMembarrier), {W::Signal})},
-    {"signal_and_timeout", nullptr, fast(), task_waits(timed(kStopOnSignal), {W::Signal, W::Timer})},
+    {"signal_no_membarrier", "lost", fast(),
+     task_waits(plan(kStopOnSignal | kNoMembarrier), {W::Signal})},
+    {"signal_and_timeout", nullptr, fast(),
+     task_waits(timed(kStopOnSignal), {W::Signal, W::Timer})},
     {"requeue", nullptr, fast(), task_waits(plan(), {W::Requeue})},
     {"requeue_and_signal", nullptr, fast(), task_waits(plan(), {W::Requeue, W::Signal})},
     {"requeue_and_timeout", nullptr, fast(), task_waits(timed(), {W::Requeue, W::Timer})},
@@ -106,8 +115,10 @@ const std::vector<model::Case> kCases = {
     {"kernel_thread", nullptr, fast(), kernel_thread_waits(plan(), false)},
     {"kernel_thread_timed", nullptr, fast(), kernel_thread_waits(timed(), false)},
     {"kernel_thread_two_unparkers", nullptr, fast(), kernel_thread_waits(timed(), true)},
-    {"kernel_thread_touched_late", "destroyed", fast(), kernel_thread_waits(plan(kTouchAfterWake), false)},
-    {"kernel_thread_trusts_timeout", "destroyed", fast(), kernel_thread_waits(timed(kTrustTimeout), false)},
+    {"kernel_thread_touched_late", "destroyed", fast(),
+     kernel_thread_waits(plan(kTouchAfterWake), false)},
+    {"kernel_thread_trusts_timeout", "destroyed", fast(),
+     kernel_thread_waits(timed(kTrustTimeout), false)},
 };
 
 }  // namespace

@@ -11,8 +11,9 @@ namespace model {
 namespace {
 constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
-constexpr const char* kOpNames[] = {"start", "load", "await", "store", "rmw", "fence", "membarrier",
-                                    "lock", "futex_wait", "asleep", "futex_wake", "step", "quiet", "done"};
+constexpr const char* kOpNames[] = {"start",      "load",       "await", "store",      "rmw",
+                                    "fence",      "membarrier", "lock",  "futex_wait", "asleep",
+                                    "futex_wake", "step",       "quiet", "done"};
 }  // namespace
 
 void Engine::replay(Result& result, const std::string& seed) {
@@ -66,8 +67,9 @@ std::string Engine::stuck() const {
   for (const Thread* t : threads_) {
     if (t->pending.op == Op::Done) continue;
     const char* slash = strrchr(t->pending.at.file, '/');
-    s += std::string(s.empty() ? "" : ", ") + t->name + " at " + kOpNames[int(t->pending.op)] + " " +
-         name_of(t->pending.loc) + " (" + (slash != nullptr ? slash + 1 : t->pending.at.file) + ":" +
+    s += std::string(s.empty() ? "" : ", ") + t->name + " at " + kOpNames[int(t->pending.op)] +
+         " " + name_of(t->pending.loc) + " (" +
+         (slash != nullptr ? slash + 1 : t->pending.at.file) + ":" +
          std::to_string(t->pending.at.line) + ")";
   }
   return s;
@@ -79,9 +81,10 @@ void Engine::log(const char* what, int loc, uint64_t value) {
   const char* file = t != nullptr ? t->pending.at.file : "";
   const char* slash = strrchr(file, '/');
   char line[200];
-  snprintf(line, sizeof line, "  %-10s %-22s:%-4d %s %s = %llx\n", t != nullptr ? t->name : "(alone)",
-           slash != nullptr ? slash + 1 : file, t != nullptr ? t->pending.at.line : 0, what,
-           name_of(loc).c_str(), static_cast<unsigned long long>(value));
+  snprintf(line, sizeof line, "  %-10s %-22s:%-4d %s %s = %llx\n",
+           t != nullptr ? t->name : "(alone)", slash != nullptr ? slash + 1 : file,
+           t != nullptr ? t->pending.at.line : 0, what, name_of(loc).c_str(),
+           static_cast<unsigned long long>(value));
   trace_ += line;
 }
 
@@ -92,7 +95,8 @@ void Engine::fail(const std::string& what, Site at) {
   }
   failed_ = true;
   const char* slash = strrchr(at.file, '/');
-  message_ = what + " (" + (slash != nullptr ? slash + 1 : at.file) + ":" + std::to_string(at.line) + ")";
+  message_ =
+      what + " (" + (slash != nullptr ? slash + 1 : at.file) + ":" + std::to_string(at.line) + ")";
   _longjmp(engine_, 1);
 }
 

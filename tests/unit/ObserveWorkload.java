@@ -67,12 +67,14 @@ public final class ObserveWorkload {
         Runtime.getRuntime().halt(0);
     }
 
-    /** With -XX:-UseCountedLoopSafepoints and compiled, this loop holds up every safepoint. */
+    /** With -XX:-UseCountedLoopSafepoints and compiled, each long spin holds up every safepoint for seconds. */
     private static void neverPolls() {
         for (int i = 0; i < 100_000; i++) {
             spin(100 + i % 3);
         }
-        spin(Integer.MAX_VALUE);
+        while (true) {
+            spin(Integer.MAX_VALUE);
+        }
     }
 
     private static void spin(int times) {

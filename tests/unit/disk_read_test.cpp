@@ -104,13 +104,13 @@ TEST(DiskRead, BufferThatEndsInTheMiddle) {
   TestFile file(65536);
   char* two = static_cast<char*>(
       mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  munmap(two + 4096, 4096);
+  mprotect(two + 4096, 4096, PROT_NONE);  // unmapped, it would soon be somebody else's
   on_task([&] {
     EXPECT_EQ(pread(file.fd(), two + 96, 8000, 0), 4000);  // what the kernel does
     EXPECT_EQ(disk_read(file.fd(), two + 96, 8000, 0), 4000);
     EXPECT_TRUE(holds(two + 96, 4000, 0));
   });
-  munmap(two, 4096);
+  munmap(two, 8192);
 }
 
 TEST(DiskRead, FileSystemsWithoutNowait) {

@@ -125,9 +125,11 @@ TEST(IoWait, EpollOfTheProgram) {
   }
   constexpr int kTurns = 2000;
   Pipe back;
+  std::atomic<bool> timed_out{false};
   run_tasks({[&] {
                epoll_event e[4];
                EXPECT_EQ(io::epoll_wait_until(epoll, e, 4, in_ms(20)), 0);
+               timed_out = true;
                for (int i = 0; i < kTurns; ++i) {
                  ASSERT_EQ(io::epoll_wait_until(epoll, e, 4, kForever), 1);
                  ASSERT_EQ(e[0].data.u64, i % pipes.size());
@@ -137,7 +139,7 @@ TEST(IoWait, EpollOfTheProgram) {
                }
              },
              [&] {
-               usleep(40'000);
+               while (!timed_out) usleep(1000);
                for (int i = 0; i < kTurns; ++i) {
                  char c;
                  ASSERT_EQ(io::write(pipes[i % pipes.size()].out, "x", 1), 1);

@@ -4,6 +4,7 @@ if(NOT WISP_SANITIZE)
   wisp_unit_test(wisp_signal_test
     SOURCES unit/signal_test.cpp
     LIBS wisp_signal wisp_sync wisp_scheduler)
+  wisp_carriers_test(wisp_signal_test)
   wisp_unit_test(wisp_thread_environment_test
     SOURCES unit/thread_environment_test.cpp ${CMAKE_SOURCE_DIR}/runtime/jvm/environment.cpp
     LIBS wisp_platform)
@@ -11,3 +12,4 @@ endif()
 wisp_unit_test(wisp_thread_join_test
   SOURCES unit/thread_join_test.cpp
   LIBS wisp_sync wisp_scheduler)
+wisp_carriers_test(wisp_thread_join_test)

@@ -11,11 +11,7 @@ wisp_unit_test(wisp_sync_test
     unit/sync_semaphore_test.cpp
     unit/sync_sleep_test.cpp
   LIBS wisp_sync wisp_scheduler)
-foreach(carriers 1 4)
-  add_test(NAME wisp_sync_test.carriers_${carriers} COMMAND wisp_sync_test --gtest_brief=1)
-  set_tests_properties(wisp_sync_test.carriers_${carriers} PROPERTIES
-    ENVIRONMENT WISP_TEST_CARRIERS=${carriers} TIMEOUT 240)
-endforeach()
+wisp_carriers_test(wisp_sync_test)
 
 # The C functions themselves: the program defines them, so all of it runs on our locks, GoogleTest
 # and std::thread included. (A sanitizer's runtime has its own interceptors of the same names.)

@@ -31,7 +31,7 @@ void* as_pointer(intptr_t n) { return reinterpret_cast<void*>(n); }
 
 class Join : public ::testing::Test {
  protected:
-  void SetUp() override {
+  static void SetUpTestSuite() {  // once: tasks of an earlier test may still be on their way out
     start_scheduler();
     // The fixture's own tasks are made without join_init.
     g_task_exiting = [](WispTask* t) { return t->detached || join_exiting(t); };
