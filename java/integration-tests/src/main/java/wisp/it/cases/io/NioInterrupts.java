@@ -33,7 +33,7 @@ public final class NioInterrupts {
             selector.select();
             say("select returned, flag %s, open %s", Thread.interrupted(), selector.isOpen());
         });
-        Thread.sleep(50);
+        Kit.awaitNative(selecting);
         selecting.interrupt();
         Kit.join(selecting);
         selector.close();
@@ -56,7 +56,7 @@ public final class NioInterrupts {
                 say("%s: %s, flag %s", what, e.getClass().getSimpleName(), Thread.interrupted());
             }
         });
-        Thread.sleep(50);
+        Kit.awaitNative(thread);
         end.accept(thread);
         Kit.join(thread);
     }
