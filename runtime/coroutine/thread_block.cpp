@@ -163,9 +163,8 @@ bool thread_block_create(ThreadBlock* block, uint32_t tid) {
     errno = ENOMEM;
     return false;
   }
-  block->tp = reinterpret_cast<uintptr_t>(allocated);
   block->resolver = resolver;
-  block->modules = tls_fill_static(block->tp);
+  tls_fill_static(block, reinterpret_cast<uintptr_t>(allocated));
   uintptr_t self = descriptor(*block);
   fill_header(block->tp);
   fill_list(self);
@@ -178,12 +177,14 @@ bool thread_block_create(ThreadBlock* block, uint32_t tid) {
 }
 
 void thread_block_destroy(ThreadBlock* block) {
-  if (block->tp == 0) return;
+  uintptr_t tp = block->tp;
+  if (tp == 0) return;
   drop_key_values(descriptor(*block));
   close_resolver(block->resolver);
   std::free(block->resolver);
-  libc.deallocate_tls(reinterpret_cast<void*>(block->tp), true);
-  *block = ThreadBlock{};
+  block->resolver = nullptr;
+  tls_forget(block);
+  libc.deallocate_tls(reinterpret_cast<void*>(tp), true);
 }
 
 void thread_block_set_tid(const ThreadBlock& block, uint32_t tid) {
@@ -237,7 +238,7 @@ void thread_block_exit_hooks(ThreadBlock* block) {
 }
 
 void thread_block_reset(ThreadBlock* block) {
-  block->modules = tls_reset(block->tp);
+  tls_reset(block);
   uintptr_t self = descriptor(*block);
   fill_robust_list(self);
   at<void*>(block->tp, libc.resolver) = block->resolver;
@@ -252,10 +253,8 @@ void thread_block_reset(ThreadBlock* block) {
   errno = 0;
 }
 
-void thread_block_before_dlopen(ThreadBlock* block) { tls_clear_gaps(block->tp); }
+void thread_block_before_dlopen(ThreadBlock* block) { tls_before_dlopen(block); }
 
-void thread_block_init_late_modules(ThreadBlock* block, bool running_dlopen) {
-  block->modules = tls_apply_modules(block->tp, block->modules, running_dlopen);
-}
+void thread_block_init_late_modules(ThreadBlock* block, bool own) { tls_apply_modules(block, own); }
 
 }  // namespace wisp
