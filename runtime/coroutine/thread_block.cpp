@@ -156,6 +156,7 @@ void thread_block_keep_module(const void* address) { tls_keep_module(address); }
 
 // `place`: where the thread pointer of the block shall be, in zeroed memory; null: libc's choice.
 static bool create_at(void* place, ThreadBlock* block, uint32_t tid) {
+  bool zeroed = place != nullptr;
   void* resolver = nullptr;
   if (libc.own_resolver == 0) {
     resolver = std::calloc(1, sizeof(struct __res_state));
@@ -167,18 +168,16 @@ static bool create_at(void* place, ThreadBlock* block, uint32_t tid) {
     errno = ENOMEM;
     return false;
   }
-  block->tp = reinterpret_cast<uintptr_t>(allocated);
-  if (resolver == nullptr)
-    resolver = &in_pthread<struct __res_state>(descriptor(*block), libc.own_resolver);
-  block->resolver = resolver;
-  block->modules = tls_fill_static(block->tp);
+  tls_fill_static(block, reinterpret_cast<uintptr_t>(allocated), zeroed);
   uintptr_t self = descriptor(*block);
+  block->resolver =
+      resolver != nullptr ? resolver : &in_pthread<struct __res_state>(self, libc.own_resolver);
   fill_header(block->tp);
   fill_list(self);
   fill_robust_list(self);
   fill_rseq(block->tp);
   in_pthread<uintptr_t>(self, libc.specific) = self + libc.first_key_block;
-  at<void*>(block->tp, libc.resolver) = resolver;
+  at<void*>(block->tp, libc.resolver) = block->resolver;
   thread_block_set_tid(*block, tid);
   return true;
 }
@@ -205,12 +204,15 @@ bool thread_block_create_in(Stack* stack, ThreadBlock* block, uint32_t tid) {
 }
 
 void thread_block_destroy(ThreadBlock* block) {
-  if (block->tp == 0) return;
+  uintptr_t tp = block->tp;
+  if (tp == 0) return;
   drop_key_values(descriptor(*block));
   close_resolver(block->resolver);
   if (libc.own_resolver == 0) std::free(block->resolver);
-  libc.deallocate_tls(reinterpret_cast<void*>(block->tp), block->low == nullptr);
-  *block = ThreadBlock{};
+  block->resolver = nullptr;
+  tls_forget(block);
+  libc.deallocate_tls(reinterpret_cast<void*>(tp), block->low == nullptr);
+  block->low = nullptr;
 }
 
 void thread_block_set_tid(const ThreadBlock& block, uint32_t tid) {
@@ -264,7 +266,7 @@ void thread_block_exit_hooks(ThreadBlock* block) {
 }
 
 void thread_block_reset(ThreadBlock* block) {
-  block->modules = tls_reset(block->tp);
+  tls_reset(block);
   uintptr_t self = descriptor(*block);
   fill_robust_list(self);
   at<void*>(block->tp, libc.resolver) = block->resolver;
@@ -279,10 +281,8 @@ void thread_block_reset(ThreadBlock* block) {
   errno = 0;
 }
 
-void thread_block_before_dlopen(ThreadBlock* block) { tls_clear_gaps(block->tp); }
+void thread_block_before_dlopen(ThreadBlock* block) { tls_before_dlopen(block); }
 
-void thread_block_init_late_modules(ThreadBlock* block, bool running_dlopen) {
-  block->modules = tls_apply_modules(block->tp, block->modules, running_dlopen);
-}
+void thread_block_init_late_modules(ThreadBlock* block, bool own) { tls_apply_modules(block, own); }
 
 }  // namespace wisp

@@ -2,8 +2,10 @@
 // TLS, at which the thread pointer points while the coroutine runs. It makes errno, thread_local,
 // pthread_self() and malloc's cache belong to the coroutine and not to the kernel thread below.
 // Invariant: at most one kernel thread runs on a block at a time, and a block's thread pointer
-// never changes. Callers: the scheduler (create, reset, destroy), the interposed dlopen. Functions
-// that take no block, or say "on the task", act on the block that is running.
+// never changes. tp, modules and loading change only under ld.so's lock (tls_modules.h), because
+// every dlopen looks at every block, also at one that is being made or destroyed at that moment.
+// Callers: the scheduler (create, reset, destroy), the interposed dlopen. Functions that take no
+// block, or say "on the task", act on the block that is running.
 #pragma once
 
 #include <pthread.h>
@@ -19,6 +21,7 @@ struct ThreadBlock {
   void* resolver = nullptr;  // this block's resolver state (_res)
   uint64_t modules = 0;      // newest module whose static TLS image the block holds
   void* low = nullptr;       // its lowest byte, when it lies in its stack; else null
+  bool loading = false;      // its task is in dlopen: constructors may have written to new modules
 };
 
 // Once, by a thread that glibc made, before any other call here. False: this C library or kernel
@@ -63,9 +66,10 @@ void thread_block_reset(ThreadBlock* block);
 // glibc knows. On the task, before: what an unloaded module left behind must not be taken for data.
 void thread_block_before_dlopen(ThreadBlock* block);
 
-// After it, for every block in existence; cheap when nothing is new. Set `running_dlopen` for the
-// block that called dlopen: the library's constructors ran on it already (on zeroed storage, see
-// the note in thread_block.cpp), and a module that they wrote to is left alone.
-void thread_block_init_late_modules(ThreadBlock* block, bool running_dlopen);
+// After it, for every block, whatever is being done to that block meanwhile; cheap when nothing is
+// new. `own`: the block that called dlopen looks after itself. From thread_block_before_dlopen() to
+// then a module that its constructors wrote to is left alone, whoever looks (they ran on zeroed
+// storage, see the note in thread_block.cpp).
+void thread_block_init_late_modules(ThreadBlock* block, bool own);
 
 }  // namespace wisp

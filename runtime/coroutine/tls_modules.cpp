@@ -9,6 +9,7 @@
 
 #include "coroutine/context.h"
 #include "coroutine/libc_layout.h"
+#include "coroutine/thread_block.h"
 
 namespace wisp {
 
@@ -192,8 +193,10 @@ bool all_zero(const char* bytes, size_t size) {
 }
 
 // Quadratic in the number of modules in static TLS, of which there are a handful.
-void clear_gaps(const ModuleList& list, void* argument) {
-  char* tp = reinterpret_cast<char*>(*static_cast<uintptr_t*>(argument));
+void before_dlopen(const ModuleList& list, void* argument) {
+  auto* block = static_cast<ThreadBlock*>(argument);
+  block->loading = true;
+  char* tp = reinterpret_cast<char*>(block->tp);
   ptrdiff_t done = libc.static_start;
   while (done < libc.static_end) {
     ptrdiff_t next = libc.static_end, next_end = libc.static_end;
@@ -209,26 +212,52 @@ void clear_gaps(const ModuleList& list, void* argument) {
   }
 }
 
-struct Application {
-  uintptr_t tp;
-  uint64_t since;
-  uint64_t newest;
-  bool untouched_only;
-};
-
-void apply(const ModuleList& list, void* argument) {
-  auto* application = static_cast<Application*>(argument);
-  application->newest = list.newest;
-  if (application->since == list.newest) return;
+void apply(const ModuleList& list, ThreadBlock* block) {
+  if (block->tp == 0 || block->modules == list.newest) return;
   for (size_t i = 0; i < list.count; i++) {
     const Module& module = list.modules[i];
-    if (module.serial <= application->since || module.from_tp == 0) continue;
-    uintptr_t address = storage(module, application->tp);
-    if (application->untouched_only &&
-        !all_zero(reinterpret_cast<const char*>(address), module.total_size))
+    if (module.serial <= block->modules || module.from_tp == 0) continue;
+    uintptr_t address = storage(module, block->tp);
+    if (block->loading && !all_zero(reinterpret_cast<const char*>(address), module.total_size))
       continue;
     copy_image(module, address);
   }
+  block->modules = list.newest;
+}
+
+struct Birth {
+  ThreadBlock* block;
+  uintptr_t tp;
+  bool zeroed;
+};
+
+void fill_static(const ModuleList& list, void* argument) {
+  auto* birth = static_cast<Birth*>(argument);
+  char* start = reinterpret_cast<char*>(birth->tp) + libc.static_start;
+  if (!birth->zeroed)
+    std::memset(start, 0, static_cast<size_t>(libc.static_end - libc.static_start));
+  birth->block->tp = birth->tp;
+  birth->block->modules = 0;
+  birth->block->loading = false;
+  apply(list, birth->block);
+}
+
+void reset(const ModuleList& list, void* argument) {
+  auto* block = static_cast<ThreadBlock*>(argument);
+  for (size_t i = 0; i < list.count; i++) {
+    const Module& module = list.modules[i];
+    if (module.keep) continue;
+    if (uintptr_t address = storage(module, block->tp)) copy_image(module, address);
+  }
+  block->modules = list.newest;
+  block->loading = false;
+}
+
+void forget(const ModuleList&, void* argument) {
+  auto* block = static_cast<ThreadBlock*>(argument);
+  block->tp = 0;
+  block->modules = 0;
+  block->loading = false;
 }
 
 }  // namespace
@@ -241,34 +270,28 @@ void tls_keep_module(const void* address) {
   lists[0].adds = lists[1].adds = 0;  // marks were made without this address
 }
 
-uint64_t tls_reset(uintptr_t tp) {
-  Application application{tp, 0, 0, false};
+void tls_reset(ThreadBlock* block) { with_modules(reset, block); }
+
+void tls_fill_static(ThreadBlock* block, uintptr_t tp, bool zeroed) {
+  Birth birth{block, tp, zeroed};
+  with_modules(fill_static, &birth);
+}
+
+void tls_forget(ThreadBlock* block) { with_modules(forget, block); }
+
+void tls_before_dlopen(ThreadBlock* block) { with_modules(before_dlopen, block); }
+
+void tls_apply_modules(ThreadBlock* block, bool own) {
   with_modules(
-      [](const ModuleList& list, void* argument) {
-        auto* reset = static_cast<Application*>(argument);
-        reset->newest = list.newest;
-        for (size_t i = 0; i < list.count; i++) {
-          const Module& module = list.modules[i];
-          if (module.keep) continue;
-          if (uintptr_t address = storage(module, reset->tp)) copy_image(module, address);
-        }
-      },
-      &application);
-  return application.newest;
-}
-
-uint64_t tls_fill_static(uintptr_t tp) {
-  char* start = reinterpret_cast<char*>(tp) + libc.static_start;
-  std::memset(start, 0, static_cast<size_t>(libc.static_end - libc.static_start));
-  return tls_apply_modules(tp, 0, false);
-}
-
-void tls_clear_gaps(uintptr_t tp) { with_modules(clear_gaps, &tp); }
-
-uint64_t tls_apply_modules(uintptr_t tp, uint64_t since, bool untouched_only) {
-  Application application{tp, since, since, untouched_only};
-  with_modules(apply, &application);
-  return application.newest;
+      own ? +[](const ModuleList& list, void* argument) {
+              auto* mine = static_cast<ThreadBlock*>(argument);
+              apply(list, mine);
+              mine->loading = false;
+            }
+          : +[](const ModuleList& list, void* argument) {
+              apply(list, static_cast<ThreadBlock*>(argument));
+            },
+      block);
 }
 
 bool tls_modules_check() {

@@ -1,7 +1,9 @@
 // The modules (executable and libraries) that have thread-local storage: their initial images and
 // where they lie in a thread block. Used by thread_block.cpp only.
-// Invariant: the list is read and written only inside a dl_iterate_phdr callback, hence under
-// ld.so's own lock: no second lock, and no module is unmapped while its image is being copied.
+// Invariant: the list, and of each block tp, modules and loading, are written only inside a
+// dl_iterate_phdr callback, hence under ld.so's own lock: no second lock, no module is unmapped
+// while its image is being copied, and no block gets an image twice or after its end. (A check that
+// had read "nothing copied yet" from a block in the making once wiped it when it was in use.)
 #pragma once
 
 #include <cstddef>
@@ -9,26 +11,31 @@
 
 namespace wisp {
 
+struct ThreadBlock;
+
 // The module that holds `address` keeps its TLS over a reset (libc, ld.so, libwisp).
 // Call before threads exist.
 void tls_keep_module(const void* address);
 
-// Gives every module not kept its initial image again in the block with this thread pointer. The
-// dynamic vector of the block is read: nobody else may be running on it.
-// Returns the number of the newest module.
-uint64_t tls_reset(uintptr_t tp);
+// Gives every module not kept its initial image again. The dynamic vector of the block is read:
+// nobody else may be running on it.
+void tls_reset(ThreadBlock* block);
 
-// Zeroes all static TLS of a new block that no module occupies and copies every image: ld.so
-// leaves what malloc returned there. Returns the number of the newest module.
-uint64_t tls_fill_static(uintptr_t tp);
+// Makes tp the thread pointer of a new block, zeroes all of its static TLS that no module occupies
+// and copies every image: ld.so leaves what malloc returned there. `zeroed`: it is all zero already,
+// and what nobody occupies need not be touched.
+void tls_fill_static(ThreadBlock* block, uintptr_t tp, bool zeroed);
 
-// Zeroes the unoccupied parts of static TLS, so that a later "untouched" test means something.
-void tls_clear_gaps(uintptr_t tp);
+// The block has no thread pointer from here on: its memory may be freed.
+void tls_forget(ThreadBlock* block);
 
-// Copies the images of modules in static TLS that are newer than `since`. Returns the number of
-// the newest now. `untouched_only`: leave a module alone that has non-zero bytes there, since its
-// constructors have already run on this block.
-uint64_t tls_apply_modules(uintptr_t tp, uint64_t since, bool untouched_only);
+// Zeroes the unoccupied parts of static TLS, so that "untouched" means something, and sets loading.
+void tls_before_dlopen(ThreadBlock* block);
+
+// Copies the images of modules in static TLS that the block does not have yet; one with non-zero
+// bytes there is left alone while the block is loading, since its constructors have already run.
+// `own` ends the loading.
+void tls_apply_modules(ThreadBlock* block, bool own);
 
 // True when the list agrees with where the calling thread (one glibc made) has its static TLS.
 bool tls_modules_check();

@@ -17,30 +17,28 @@
 
 namespace wisp {
 
-// Checks asked for; whoever raises it from 0 works until it is 0 again.
-static std::atomic<uint32_t> g_requests{0};
-
 static int read_adds(dl_phdr_info* info, size_t, void* adds) {
   *static_cast<unsigned long long*>(adds) = info->dlpi_adds;
   return 1;
 }
 
+// Every thread that loaded something does this itself: another's look, begun earlier, may not have
+// come to all blocks yet when this thread goes on and shows the library to their tasks. Looks may
+// overlap; under ld.so's lock each block gets each image once.
 void late_modules_check() {
-  if (g_requests.fetch_add(1, std::memory_order_acq_rel) != 0) return;
-  uint32_t seen;
   WispTask* self = current_task();
-  do {
-    seen = g_requests.load(std::memory_order_acquire);
-    // Most dlopens find a library that is there.
-    static unsigned long long checked = 0;
-    unsigned long long adds = 0;
-    dl_iterate_phdr(read_adds, &adds);
-    if (adds == checked) continue;
-    checked = adds;
-    // Also the dead ones: their blocks wait for the next task. A block made meanwhile is complete.
-    for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
-      if (t->block.tp != 0) thread_block_init_late_modules(&t->block, t == self);
-  } while (!g_requests.compare_exchange_strong(seen, 0, std::memory_order_acq_rel));
+  if (self != nullptr) thread_block_init_late_modules(&self->block, true);
+  // Most dlopens find a library that is there. release/acquire: a look that is over has reached
+  // every block; the lock orders what it did there.
+  static std::atomic<unsigned long long> looked{0};
+  unsigned long long adds = 0;
+  dl_iterate_phdr(read_adds, &adds);
+  if (looked.load(std::memory_order_acquire) == adds) return;
+  // Also the dead ones: their blocks wait for the next task. A block made meanwhile is complete: it
+  // is filled under the lock, after the library was listed.
+  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
+    thread_block_init_late_modules(&t->block, false);
+  looked.store(adds, std::memory_order_release);
 }
 
 static void before(const char* path) {

@@ -7,9 +7,14 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <thread>
+
+#include "coroutine/context.h"
+#include "platform/compiler.h"
 
 using namespace wisp;
 using namespace wisp::test;
@@ -108,6 +113,35 @@ TEST_P(TlsModule, UnloadedAndLoadedAgain) {
   }
   run_as_thread(
       &block, [] {}, true);
+}
+
+__thread int t_marker = 5;
+
+// A check of every block runs after each dlopen, whatever the creator of a block is doing: it must
+// neither overwrite a block that has just been filled nor touch one that is gone.
+TEST(TlsModuleRace, ABlockIsMadeAndDestroyedUnderChecks) {
+  ThreadBlock block;
+  std::atomic<bool> stop{false};
+  std::thread checker([&] {
+    while (!stop.load(std::memory_order_relaxed)) thread_block_init_late_modules(&block, false);
+  });
+  ptrdiff_t distance =
+      static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(&t_marker) - thread_pointer());
+  int wiped = 0;
+  for (int i = 0; i < 20'000; i++) {
+    bool made = thread_block_create(&block, 1);
+    EXPECT_TRUE(made);
+    if (!made) break;
+    auto* marker = reinterpret_cast<volatile int*>(block.tp + static_cast<uintptr_t>(distance));
+    wiped += *marker != 5;
+    *marker = 6;
+    for (int k = 0; k < 200; k++) cpu_pause();
+    wiped += *marker != 6;
+    thread_block_destroy(&block);
+  }
+  stop = true;
+  checker.join();
+  EXPECT_EQ(wiped, 0);
 }
 
 const char* name_of(const ::testing::TestParamInfo<const char*>& info) {

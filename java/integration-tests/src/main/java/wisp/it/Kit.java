@@ -1,5 +1,7 @@
 package wisp.it;
 
+import java.util.Arrays;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** What most cases need: threads whose failures are not lost, and waits that end. */
@@ -75,6 +77,17 @@ public final class Kit {
         await(thread.getName() + " is " + state, () -> thread.getState() == state);
     }
 
+    /** Waits until the thread sits in a native method: seen there twice, since class loading passes through some. */
+    public static void awaitNative(Thread thread) throws InterruptedException {
+        StackTraceElement[][] seen = {{}};
+        await(thread.getName() + " is in a native method", () -> {
+            StackTraceElement[] before = seen[0];
+            seen[0] = thread.getStackTrace();
+            LockSupport.parkNanos(20_000_000);
+            return before.length > 0 && before[0].isNativeMethod() && Arrays.equals(before, seen[0]);
+        });
+    }
+
     public static void check(String what, boolean holds) {
         if (!holds) {
             fail("does not hold: " + what, new AssertionError());
@@ -83,13 +96,16 @@ public final class Kit {
 
     /** Prints the exception's class that the body throws, or "nothing". */
     public static void sayThrown(String what, Body body) {
-        String thrown = "nothing";
+        say("%s throws %s", what, thrown(body));
+    }
+
+    public static String thrown(Body body) {
         try {
             body.run();
         } catch (Throwable e) {
-            thrown = e.getClass().getName();
+            return e.getClass().getName();
         }
-        say("%s throws %s", what, thrown);
+        return "nothing";
     }
 
     public static long millisSince(long startNanos) {

@@ -11,9 +11,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -41,7 +44,43 @@ class CompatibilityTest {
     @MethodSource("entries")
     void behavesAlike(Entry entry) throws Exception {
         assumeTrue(entry.trial() != null, entry.skipped());
-        entry.trial().run();
+        long start = System.nanoTime();
+        try {
+            entry.trial().run();
+        } finally {
+            TIMES.computeIfAbsent(entry.trial().jdk(), jdk -> new Times(start)).add(start);
+        }
+    }
+
+    /** What a JDK costs. Two comparisons run side by side, so the sum is about twice the span. */
+    private static final class Times {
+        private final long first;
+        private long last;
+        private long sum;
+        private int count;
+
+        Times(long first) {
+            this.first = first;
+        }
+
+        synchronized void add(long start) {
+            last = System.nanoTime();
+            sum += last - start;
+            count++;
+        }
+
+        synchronized String text() {
+            return String.format("%d comparisons in %d s; added up %d s", count,
+                    (last - first) / 1_000_000_000, sum / 1_000_000_000);
+        }
+    }
+
+    private static final Map<Jdk, Times> TIMES = new ConcurrentHashMap<>();
+
+    @AfterAll
+    static void sayTimes() {
+        TIMES.entrySet().stream().sorted(Comparator.comparingLong(e -> e.getValue().first))
+                .forEach(e -> System.out.println(e.getKey() + ": " + e.getValue().text()));
     }
 
     static List<Entry> entries() throws IOException, InterruptedException {

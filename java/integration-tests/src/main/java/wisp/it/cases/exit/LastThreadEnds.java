@@ -9,8 +9,9 @@ import wisp.it.WispCase;
 @WispCase(smoke = true)
 public final class LastThreadEnds {
     public static void main(String[] args) {
+        Thread main = Thread.currentThread();
         Kit.start("first", () -> {
-            Thread.sleep(100);
+            Kit.join(main);
             Kit.start("second", () -> {
                 Thread.sleep(100);
                 say("the last one ends");

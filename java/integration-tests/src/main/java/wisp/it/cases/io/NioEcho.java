@@ -49,7 +49,7 @@ public final class NioEcho {
         Kit.join(loop);
         say("sum %d, ended %d", sum.get(), ended.get());
         Thread woken = Kit.start("woken", () -> say("selected %d", selector.select()));
-        Thread.sleep(30);
+        Kit.awaitNative(woken);
         selector.wakeup();
         Kit.join(woken);
         say("timed select %d", selector.select(20));

@@ -22,9 +22,13 @@ public final class NioInterrupts {
         server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
         SocketChannel client = SocketChannel.open(server.getLocalAddress());
         SocketChannel peer = server.accept();
+        SocketChannel silent = SocketChannel.open(server.getLocalAddress());
+        SocketChannel other = server.accept();
         ended("interrupted read", () -> client.read(ByteBuffer.allocate(8)), Thread::interrupt);
         say("closed by it: %s", !client.isOpen());
-        ended("read closed by another", () -> peer.read(ByteBuffer.allocate(8)) , t -> close(peer));
+        say("the peer reads %d", peer.read(ByteBuffer.allocate(8)));
+        ended("read closed by another", () -> other.read(ByteBuffer.allocate(8)), t -> close(other));
+        say("its peer reads %d", silent.read(ByteBuffer.allocate(8)));
         ended("accept closed by another", server::accept, t -> close(server));
         Pipe pipe = Pipe.open();
         ended("interrupted pipe", () -> pipe.source().read(ByteBuffer.allocate(8)), Thread::interrupt);
@@ -33,7 +37,7 @@ public final class NioInterrupts {
             selector.select();
             say("select returned, flag %s, open %s", Thread.interrupted(), selector.isOpen());
         });
-        Thread.sleep(50);
+        Kit.awaitNative(selecting);
         selecting.interrupt();
         Kit.join(selecting);
         selector.close();
@@ -56,7 +60,7 @@ public final class NioInterrupts {
                 say("%s: %s, flag %s", what, e.getClass().getSimpleName(), Thread.interrupted());
             }
         });
-        Thread.sleep(50);
+        Kit.awaitNative(thread);
         end.accept(thread);
         Kit.join(thread);
     }

@@ -31,13 +31,13 @@ public final class SocketEnds {
                 throw new EOFException();
             }
         }));
-        Thread.sleep(50);
+        Kit.awaitNative(reading);
         client.close();
         Kit.join(reading);
         say("the peer reads %d", peer.getInputStream().read());
         peer.close();
         Thread accepting = Kit.start("accepting", () -> Kit.sayThrown("accept of a closed socket", server::accept));
-        Thread.sleep(50);
+        Kit.awaitNative(accepting);
         int port = server.getLocalPort();
         server.close();
         Kit.join(accepting);

@@ -10,6 +10,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import wisp.it.Kit;
 import wisp.it.WispCase;
 
@@ -68,11 +69,14 @@ public final class Synchronizers {
         say("trips %d, sum of arrival numbers %d", trips.get(), sum.get());
 
         CyclicBarrier broken = new CyclicBarrier(3);
-        Thread first = Kit.start("first", () -> Kit.sayThrown("a party", broken::await));
-        Kit.awaitState(first, Thread.State.WAITING);
-        Thread second = Kit.start("second", () -> Kit.sayThrown("b party", () -> broken.await(20, TimeUnit.MILLISECONDS)));
-        Kit.join(second);
-        Kit.join(first);
+        // Both end at once, so what they end by is said when both are over.
+        AtomicReference<Object> patient = new AtomicReference<>();
+        AtomicReference<Object> timed = new AtomicReference<>();
+        Thread first = Kit.start("first", () -> patient.set(Kit.thrown(broken::await)));
+        Kit.await("the patient party waits", () -> broken.getNumberWaiting() == 1);
+        Thread second = Kit.start("second", () -> timed.set(Kit.thrown(() -> broken.await(20, TimeUnit.MILLISECONDS))));
+        Kit.join(first, second);
+        say("the patient party %s, the timed one %s", patient, timed);
         say("broken %s", broken.isBroken());
     }
 

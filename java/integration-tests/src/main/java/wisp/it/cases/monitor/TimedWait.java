@@ -52,6 +52,7 @@ public final class TimedWait {
         Kit.awaitState(interrupted, Thread.State.TIMED_WAITING);
         synchronized (monitor) {
             interrupted.interrupt();
+            Kit.awaitState(interrupted, Thread.State.BLOCKED);
             Thread.sleep(30);
             say("cannot go on without the lock: %s", interrupted.getState());
         }

@@ -78,7 +78,7 @@ final class Net {
             Kit.sayThrown(what, body);
         });
         Kit.await("it begins", begins::get);
-        Thread.sleep(100);
+        Kit.awaitNative(blocked);
         long start = System.nanoTime();
         then.run();
         Kit.join(blocked);

@@ -23,7 +23,7 @@ public final class ProcessPipes {
         Kit.say("cat ok");
         Process sleeper = new ProcessBuilder("sleep", "100").start();
         Thread reader = Kit.start("reader", () -> Kit.say("read %d", sleeper.getInputStream().read()));
-        Thread.sleep(100);
+        Kit.awaitNative(reader);
         sleeper.destroy();
         Kit.join(reader);
         Kit.say("exit %d", sleeper.waitFor());

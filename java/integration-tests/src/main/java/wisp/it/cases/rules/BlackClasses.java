@@ -1,10 +1,14 @@
 package wisp.it.cases.rules;
 
+import java.util.concurrent.Executors;
 import wisp.it.Kit;
 import wisp.it.WispCase;
+import wisp.it.cases.rules.dark.DarkJobs;
 
 /** Rules by class hold for Thread subclasses and for Runnables; rules by package for both and for lambdas. */
-@WispCase(wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=class:wisp.it.cases.rules.BlackClasses$Marked;class=wisp.it.cases.rules.BlackClasses$Job;package:wisp.it.cases.rules.dark")
+@WispCase(smoke = true, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=class:wisp.it.cases.rules.BlackClasses$Marked;"
+        + "class=wisp.it.cases.rules.BlackClasses$Job;package:wisp.it.cases.rules.dark;class:java.util.concurrent.ThreadPoolExecutor$Worker;"
+        + "class:java.util.concurrent.ForkJoinWorkerThread;class:wisp.it.cases.rules.BlackClasses$$Lambda")
 public final class BlackClasses {
     private static class Marked extends Thread {
         Marked(String name) {
@@ -31,17 +35,22 @@ public final class BlackClasses {
         }
     }
 
-    public static void main(String[] args) throws Exception {
-        run(new Marked("marked"));
-        run(new Unmarked());
-        run(new Thread(new Job(), "a job"));
-        run(new Thread(Kit.failing(() -> Probe.report("lambda", true)), "a lambda"));
-        run(new Thread(wisp.it.cases.rules.dark.DarkJobs.lambda(Kit.failing(() -> Probe.report("dark lambda", false))), "dark-lambda"));
-        run(new Thread(wisp.it.cases.rules.dark.DarkJobs.object(Kit.failing(() -> Probe.report("dark object", false))), "dark-object"));
+    private static void referred() {
+        Kit.failing(() -> Probe.report("method reference", false)).run();
     }
 
-    private static void run(Thread thread) throws InterruptedException {
-        thread.start();
-        Kit.join(thread);
+    public static void main(String[] args) throws Exception {
+        Probe.run(new Marked("marked"));
+        Probe.run(new Unmarked());
+        Probe.run(new Thread(new Job(), "a job"));
+        Probe.run(new Thread(Kit.failing(() -> Probe.report("lambda", true)), "a lambda of Kit"));
+        Probe.run(new Thread(() -> Kit.failing(() -> Probe.report("own lambda", false)).run(), "own lambda"));
+        Probe.run(new Thread(BlackClasses::referred, "a method reference"));
+        Probe.run(new Thread(DarkJobs.lambda(Kit.failing(() -> Probe.report("dark lambda", false))), "dark-lambda"));
+        Probe.run(new Thread(DarkJobs.object(Kit.failing(() -> Probe.report("dark object", false))), "dark-object"));
+        // What is named is the pool's Runnable, not the one handed in.
+        Executors.newFixedThreadPool(1).submit(new Job()).get();
+        Executors.newWorkStealingPool(1).submit(Kit.failing(() -> Probe.report("fork and join", false))).get();
+        System.exit(0);
     }
 }

@@ -1,17 +1,12 @@
 package wisp.it.cases.rules;
 
-import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** A malformed entry is named on standard error, the others hold. */
 @WispCase(wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=nonsense:abc;name:black-*", wispStderr = "nonsense:abc")
 public final class Malformed {
     public static void main(String[] args) throws Exception {
-        Thread black = Probe.named("black-1", false);
-        black.start();
-        Kit.join(black);
-        Thread other = Probe.named("other", true);
-        other.start();
-        Kit.join(other);
+        Probe.run(Probe.named("black-1", false));
+        Probe.run(Probe.named("other", true));
     }
 }

@@ -3,31 +3,57 @@ package wisp.it.cases.rules;
 import static wisp.it.Kit.say;
 
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.management.ObjectName;
 import wisp.it.Kit;
 
 /** Tells from inside a thread whether it is a task or a kernel thread of its own, and whether that is as asked. */
 final class Probe {
     private static final Path SELF = Paths.get("/proc/thread-self");
+    /** Hexadecimal up to JDK 18, decimal from 19 on. */
+    private static final Pattern NID = Pattern.compile(" nid=(0x[0-9a-f]+|\\d+) ");
 
     private Probe() {
     }
 
-    /** A kernel thread bears the thread's name; a task runs on one that does not. Not for main, which is never named. */
-    static void report(String what, boolean task) throws IOException {
+    /**
+     * The thread number that HotSpot got when it asked for its own, as a thread dump shows it, against the
+     * kernel's: they are the same for a kernel thread, and a task has a number that the kernel does not know.
+     * Names of threads say nothing: JDK 8 does not hand them on to the kernel.
+     */
+    static void report(String what, boolean task) throws Exception {
         Thread.yield();
-        String comm = new String(Files.readAllBytes(SELF.resolve("comm")), "UTF-8").trim();
-        String name = Thread.currentThread().getName();
-        verdict(what, !comm.equals(name.substring(0, Math.min(15, name.length()))), task);
+        long own = ownNumber();
+        Path kernelThread = Files.readSymbolicLink(SELF).getFileName();
+        verdict(what, own != Long.parseLong(kernelThread.toString()), task);
+    }
+
+    private static long ownNumber() throws Exception {
+        Object[] noArguments = {null};
+        String dump = (String) ManagementFactory.getPlatformMBeanServer().invoke(
+                new ObjectName("com.sun.management:type=DiagnosticCommand"), "threadPrint", noArguments,
+                new String[] {String[].class.getName()});
+        String start = '"' + Thread.currentThread().getName() + "\" ";
+        for (String line : dump.split("\n")) {
+            Matcher nid = NID.matcher(line);
+            if (line.startsWith(start) && nid.find()) {
+                return Long.decode(nid.group(1));
+            }
+        }
+        throw new AssertionError("no " + start + " in " + dump);
     }
 
     /** Two tasks on one carrier meet on the same kernel thread; a kernel thread of its own meets nobody. */
-    static void reportMain(boolean task) throws InterruptedException, IOException {
+    static void reportMain(boolean task) throws Exception {
+        report("main's number", task);
         Set<Path> mine = new HashSet<>();
         Set<Path> others = new HashSet<>();
         Thread other = Kit.start("other", () -> collect(others));
@@ -50,5 +76,10 @@ final class Probe {
 
     static Thread named(String name, boolean task) {
         return Kit.thread(name, () -> report(name, task));
+    }
+
+    static void run(Thread thread) throws InterruptedException {
+        thread.start();
+        Kit.join(thread);
     }
 }

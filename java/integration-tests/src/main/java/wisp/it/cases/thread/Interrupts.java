@@ -18,7 +18,12 @@ public final class Interrupts {
         interrupted("join", Thread.State.WAITING, endless::join);
         interrupted("latch", Thread.State.WAITING, () -> new CountDownLatch(1).await());
         interrupted("queue", Thread.State.WAITING, () -> new LinkedBlockingQueue<>().take());
-        interrupted("park", Thread.State.WAITING, LockSupport::park);
+        interrupted("park", Thread.State.WAITING, () -> {
+            // It may return early: up to JDK 11 a new thread can inherit the permit of a dead one.
+            while (!Thread.currentThread().isInterrupted()) {
+                LockSupport.park();
+            }
+        });
         interrupted("wait", Thread.State.WAITING, () -> {
             synchronized (monitor) {
                 monitor.wait();

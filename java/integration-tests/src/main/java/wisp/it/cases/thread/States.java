@@ -40,14 +40,16 @@ public final class States {
             }
         });
         reaches(waiting, Thread.State.WAITING);
+        Thread blocked;
         synchronized (monitor) {
-            Thread blocked = Kit.start("blocked", () -> {
+            blocked = Kit.start("blocked", () -> {
                 synchronized (monitor) {
                     say("entered");
                 }
             });
             reaches(blocked, Thread.State.BLOCKED);
         }
+        Kit.join(blocked);
         say("stack of parked has await: %s", mentions(parked.getStackTrace(), "await"));
         say("stack of sleeping has sleep: %s", mentions(sleeping.getStackTrace(), "sleep"));
         say("all stacks have waiting: %s", mentions(Thread.getAllStackTraces().get(waiting), "wait"));

@@ -23,8 +23,9 @@ public final class Jstack {
             Kit.awaitState(threads[i], Thread.State.WAITING);
         }
         Object monitor = new Object();
+        Thread blocked;
         synchronized (monitor) {
-            Thread blocked = Kit.start("dumped-blocked", () -> {
+            blocked = Kit.start("dumped-blocked", () -> {
                 synchronized (monitor) {
                     say("entered");
                 }
@@ -36,6 +37,7 @@ public final class Jstack {
         }
         open.countDown();
         Kit.join(threads);
+        Kit.join(blocked);
         say("done");
     }
 
