@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-#include "coroutine/spin_lock.h"
+#include "platform/spin_lock.h"
 
 namespace wisp {
 

@@ -15,6 +15,7 @@
 
 #include "io/kept.h"
 #include "io/poll_wait.h"
+#include "platform/backoff.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
 #include "scheduler/poller.h"
@@ -183,7 +184,7 @@ bool ensure_started() {
       return ok;
     }
   }
-  while ((s = g_started.load(std::memory_order_acquire)) == 1) kernel::sched_yield();
+  for (Backoff backoff; (s = g_started.load(std::memory_order_acquire)) == 1;) backoff.wait();
   return s == 2;
 }
 

@@ -20,6 +20,7 @@
 #include "jvm/environment.h"
 #include "jvm/start_checks.h"
 #include "observe/publisher.h"
+#include "platform/backoff.h"
 #include "platform/clock.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
@@ -97,7 +98,7 @@ bool start_scheduler() {
     return ok;
   }
   // A second creator at the same moment: starting takes about a millisecond.
-  while ((s = state.load(std::memory_order_acquire)) == 1) kernel::sched_yield();
+  for (Backoff backoff; (s = state.load(std::memory_order_acquire)) == 1;) backoff.wait();
   return s == 2;
 }
 

@@ -1,12 +1,11 @@
-// The lock of short runtime sections (tens of instructions). Spins, then gives the processor away:
-// the holder may have been descheduled by the kernel. Take it only with ThreadSelf::depth > 0, so
+// The lock of short runtime sections (tens of instructions). Waits by Backoff: the holder may have
+// been descheduled by the kernel. Take it only with ThreadSelf::depth > 0, so
 // that no signal handler runs, and no hand-off happens, while it is held. See docs/design.md for
 // the one lock order.
 #pragma once
 #include <atomic>
 
-#include "platform/compiler.h"
-#include "platform/kernel.h"
+#include "platform/backoff.h"
 
 namespace wisp {
 
@@ -19,17 +18,15 @@ class SpinLock {
   }
   bool try_lock() { return word_.exchange(1, std::memory_order_acquire) == 0; }
   void unlock() { word_.store(0, std::memory_order_release); }
+  // Only in a fork child, where no other thread exists.
+  void reset() { word_.store(0, std::memory_order_relaxed); }
 
  private:
   WISP_NOINLINE void lock_slow() {
-    for (uint32_t spins = 0;; ++spins) {
+    for (Backoff backoff;; backoff.wait()) {
       if (word_.load(std::memory_order_relaxed) == 0 &&
           word_.exchange(1, std::memory_order_acquire) == 0)
         return;
-      if (spins % 128 == 127)
-        kernel::sched_yield();
-      else
-        cpu_pause();
     }
   }
   std::atomic<uint32_t> word_{0};

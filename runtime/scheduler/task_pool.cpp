@@ -7,6 +7,7 @@
 
 #include <new>
 
+#include "platform/backoff.h"
 #include "scheduler/internal.h"
 
 namespace wisp {
@@ -168,7 +169,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
 
 void task_recycle(WispTask* t) {
 #if !WISP_SWITCH_FS
-  while (t->on_cpu.load(std::memory_order_acquire) != 0) kernel::sched_yield();
+  for (Backoff backoff; t->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
   fiber_destroy(&t->fiber);
 #endif
   {

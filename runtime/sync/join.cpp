@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "platform/kernel.h"
+#include "platform/backoff.h"
 #include "scheduler/scheduler.h"
 #include "sync/parking_lot.h"
 
@@ -29,12 +29,7 @@ static int take(WispTask* task, void** result) {
   RuntimeEntry entry;
   // acquire: pairs with the release in finish_switch; from 0 on nobody else looks at the task.
   // The ending task needs a processor for a few instructions only, hence the real yield.
-  for (uint32_t spins = 0; task->on_cpu.load(std::memory_order_acquire) != 0; ++spins) {
-    if (spins % 64 == 63)
-      kernel::sched_yield();
-    else
-      cpu_pause();
-  }
+  for (Backoff backoff; task->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
   task_recycle(task);
   return 0;
 }

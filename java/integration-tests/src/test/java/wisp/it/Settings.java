@@ -32,6 +32,12 @@ final class Settings {
     private Settings() {
     }
 
+    /** Of the cases: the module's classes and what the module adds (-Dwisp.classpath). */
+    static String classPath() {
+        String more = text("wisp.classpath", "");
+        return Path.of("target", "classes").toAbsolutePath() + (more.isEmpty() ? "" : ":" + more);
+    }
+
     static Path library() {
         String home = env("WISP_HOME", ROOT.resolve("build").toString());
         return Path.of(env("WISP_LIB", home + "/lib/libwisp.so")).toAbsolutePath();

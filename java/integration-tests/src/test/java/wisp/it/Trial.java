@@ -2,7 +2,6 @@ package wisp.it;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -13,7 +12,6 @@ import java.util.regex.Pattern;
 
 /** One comparison: a case on a JDK with certain flags, under Wisp with so many carriers, against plain. */
 record Trial(Class<?> program, WispCase about, Jdk jdk, List<String> flags, String variant, int carriers) {
-    private static final Path CLASSES = Path.of("target", "classes").toAbsolutePath();
     private static final Pattern STATS = Pattern.compile("^wisp: tasks=(\\d+) switches=(\\d+)\\b.*$", Pattern.MULTILINE);
     /** The plain run of a case is the same for all numbers of carriers. */
     private static final Map<String, FutureTask<Child.Result>> PLAIN_RUNS = new ConcurrentHashMap<>();
@@ -105,7 +103,7 @@ record Trial(Class<?> program, WispCase about, Jdk jdk, List<String> flags, Stri
         List<String> command = new ArrayList<>(List.of(jdk.java().toString(), "-Xmx512m"));
         command.addAll(flags);
         command.addAll(more);
-        command.addAll(List.of("-cp", CLASSES.toString(), program.getName()));
+        command.addAll(List.of("-cp", Settings.classPath(), program.getName()));
         return new Child(name() + " " + kind, command, environment, jdk.home(), about.timeoutSeconds());
     }
 }

@@ -1,0 +1,64 @@
+package wisp.it.cases.servers;
+
+import java.io.File;
+import java.nio.file.Files;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import javax.servlet.http.HttpServlet;
+import org.apache.catalina.Context;
+import org.apache.catalina.connector.Connector;
+import org.apache.catalina.startup.Tomcat;
+
+/** An embedded Tomcat 9 on a free port of loopback, with the blocking servlets. */
+public final class Container implements AutoCloseable {
+    private static final Logger QUIET = Logger.getLogger("org.apache");
+    private final Tomcat tomcat = new Tomcat();
+    private final Context context;
+    private final File folder;
+
+    public Container(int threads) throws Exception {
+        QUIET.setLevel(Level.SEVERE);
+        folder = Files.createTempDirectory("wisp-tomcat").toFile();
+        tomcat.setBaseDir(folder.getPath());
+        Connector connector = new Connector("org.apache.coyote.http11.Http11NioProtocol");
+        connector.setPort(0);
+        connector.setProperty("address", "127.0.0.1");
+        connector.setProperty("maxThreads", String.valueOf(threads));
+        connector.setProperty("maxKeepAliveRequests", "-1");
+        connector.setProperty("maxConnections", "4000");
+        connector.setProperty("acceptCount", "1000");
+        tomcat.setConnector(connector);
+        context = tomcat.addContext("", folder.getPath());
+        add("hello", new Servlets.Hello());
+        add("slow", new Servlets.Slow());
+        add("large", new Servlets.Large());
+        add("sum", new Servlets.Sum());
+    }
+
+    public void add(String name, HttpServlet servlet) {
+        Tomcat.addServlet(context, name, servlet);
+        context.addServletMappingDecoded("/" + name, name);
+    }
+
+    public int start() throws Exception {
+        tomcat.start();
+        return tomcat.getConnector().getLocalPort();
+    }
+
+    @Override
+    public void close() throws Exception {
+        tomcat.stop();
+        tomcat.destroy();
+        delete(folder);
+    }
+
+    private static void delete(File file) {
+        File[] inside = file.listFiles();
+        if (inside != null) {
+            for (File one : inside) {
+                delete(one);
+            }
+        }
+        file.delete();
+    }
+}
