@@ -184,7 +184,7 @@ void task_recycle(WispTask* t) {
   while (t->on_cpu.load(std::memory_order_acquire) != 0) cpu_pause();
   // The record that SysMonitor may be looking at lies in the block (sysmon_looks_at).
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  while (sysmon_looks_at() == t) kernel::sched_yield();
+  for (Backoff backoff; sysmon_looks_at() == t;) backoff.wait();
 #if WISP_SWITCH_FS
   thread_block_destroy(&t->block);
 #endif
