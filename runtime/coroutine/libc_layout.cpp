@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "coroutine/context.h"
+#include "coroutine/symbol_table.h"
 
 namespace wisp {
 
@@ -26,7 +27,7 @@ struct Field {
 // Collects look-ups and remembers the first failure, so that the probe reads as a list.
 class Finder {
  public:
-  const char* missing = nullptr;
+  const char* missing = nullptr;  // the first one
 
   template <typename F>
   void function(F** target, const char* name) {
@@ -44,9 +45,12 @@ class Finder {
  private:
   void* find(const char* name) {
     void* address = libc_symbol(name);
+    if (address == nullptr) address = old_libpthread_.find(name);
     if (address == nullptr && missing == nullptr) missing = name;
     return address;
   }
+
+  SymbolTable old_libpthread_{"libpthread"};  // glibc 2.34 and later: an empty one
 };
 
 bool find_robust_head(uintptr_t self) {

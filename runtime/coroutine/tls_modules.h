@@ -22,8 +22,8 @@ void tls_keep_module(const void* address);
 void tls_reset(ThreadBlock* block);
 
 // Makes tp the thread pointer of a new block, zeroes all of its static TLS that no module occupies
-// and copies every image: ld.so leaves what malloc returned there. `zeroed`: it is all zero already,
-// and what nobody occupies need not be touched.
+// and copies every image: ld.so leaves what malloc returned there. `zeroed`: it is all zero
+// already, and what nobody occupies need not be touched.
 void tls_fill_static(ThreadBlock* block, uintptr_t tp, bool zeroed);
 
 // The block has no thread pointer from here on: its memory may be freed.
