@@ -8,7 +8,7 @@ import sys
 import elf
 
 OLDEST_GLIBC = (2, 28)
-NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+NEEDED = {"libc.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 TLS_LIMIT = 256  # bytes; every thread of the process pays them, and the loader's reserve is small
 
 
