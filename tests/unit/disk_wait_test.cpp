@@ -91,8 +91,9 @@ TEST(DiskWait, TimersOfCarriersGivenAway) {
   ASSERT_EQ(flock(holder, LOCK_EX), 0);
   int n = carriers();
   Latch done(static_cast<uint32_t>(2 * n + 1));
+  const uint64_t late = monotonic_ns() + 1500000000;
   spawn([&] {
-    task_sleep_until(monotonic_ns() + 1500000000);
+    task_sleep_until(late);
     done.count_down();
   });
   usleep(50000);  // everybody is asleep, one until then
@@ -112,7 +113,7 @@ TEST(DiskWait, TimersOfCarriersGivenAway) {
       done.count_down();
     });
   }
-  usleep(700000);
+  while (slept != n && monotonic_ns() < late - 100000000) usleep(10000);
   EXPECT_EQ(slept, n);
   flock(holder, LOCK_UN);
   done.wait();

@@ -52,19 +52,18 @@ TEST(ParkingLot, OldestFirst) {
 TEST(ParkingLot, RequeueMovesTheRest) {
   std::atomic<uint32_t> from{0}, to{0};
   std::atomic<int> woken{0};
-  Latch queued(4), done(4);
+  std::atomic<int> queued{0};  // counted under the bucket's lock
+  Latch done(4);
   for (int i = 0; i < 4; ++i)
     spawn([&] {
-      queued.count_down();
       {
         RuntimeEntry entry;
-        park(&from, kForever, [] { return true; });
+        park(&from, kForever, [&] { return ++queued != 0; });
       }
       woken++;
       done.count_down();
     });
-  queued.wait();
-  sleep_ms(20);
+  while (queued != 4) sleep_ms(1);
   uint32_t moved = 0;
   {
     RuntimeEntry entry;
@@ -72,7 +71,8 @@ TEST(ParkingLot, RequeueMovesTheRest) {
     EXPECT_EQ(3u, moved);
     EXPECT_EQ(0u, ParkingLot::unpark(&from, 100));
   }
-  sleep_ms(20);
+  while (woken == 0) sleep_ms(1);
+  sleep_ms(5);
   EXPECT_EQ(1, woken);
   {
     RuntimeEntry entry;
@@ -85,14 +85,15 @@ TEST(ParkingLot, InterruptEndsAWait) {
   uint32_t key = 0;
   std::atomic<WakeReason> reason{WakeReason::Unparked};
   Latch done(1);
+  std::atomic<bool> queued{false};
   WispTask* t = spawn([&] {
     {
       RuntimeEntry entry;
-      reason = park(&key, kForever, [] { return true; });
+      reason = park(&key, kForever, [&] { return queued = true; });
     }
     done.count_down();
   });
-  sleep_ms(20);
+  while (!queued) sleep_ms(1);
   {
     RuntimeEntry entry;
     ParkingLot::interrupt(t);

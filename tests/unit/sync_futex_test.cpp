@@ -70,22 +70,26 @@ TEST(SyncFutex, WakeOpChangesTheWordAsTheKernelDoes) {
       }
 }
 
-static void wait_until_queued(int n, std::atomic<int>& waiting) {
-  while (waiting.load() < n) kernel::sched_yield();
-  usleep(20000);
+static void wait_until_queued(int n, const void* key) {
+  for (int found = -1; found != n; kernel::sched_yield()) {
+    RuntimeEntry entry;
+    Bucket& bucket = ParkingLot::bucket_of(key);
+    SpinGuard guard(bucket.lock);
+    found = 0;
+    for (Waiter* w = bucket.head; w != nullptr; w = w->next) found += w->key.load() == key;
+  }
 }
 
 TEST(SyncFutex, WakesBothKindsAndCounts) {
   uint32_t word = 1;
-  std::atomic<int> waiting{0}, woken{0};
+  std::atomic<int> woken{0};
   run_crew(3, 3, [&](int me) {
     if (me < 5) {
-      ++waiting;
       EXPECT_EQ(0, ours(&word, FUTEX_WAIT, 1));
       ++woken;
       return;
     }
-    wait_until_queued(5, waiting);
+    wait_until_queued(5, &word);
     EXPECT_EQ(2, ours(&word, FUTEX_WAKE, 2));
     while (woken < 2) kernel::sched_yield();
     usleep(10000);
@@ -97,15 +101,14 @@ TEST(SyncFutex, WakesBothKindsAndCounts) {
 
 TEST(SyncFutex, BitsetsChoose) {
   uint32_t word = 1;
-  std::atomic<int> waiting{0}, woken[2] = {};
+  std::atomic<int> woken[2] = {};
   run_crew(4, 1, [&](int me) {
     if (me < 4) {
-      ++waiting;
       EXPECT_EQ(0, ours(&word, FUTEX_WAIT_BITSET, 1, nullptr, nullptr, 1u << (me % 2)));
       ++woken[me % 2];
       return;
     }
-    wait_until_queued(4, waiting);
+    wait_until_queued(4, &word);
     EXPECT_EQ(2, ours(&word, FUTEX_WAKE_BITSET, 10, nullptr, nullptr, 2));
     while (woken[1] < 2) kernel::sched_yield();
     EXPECT_EQ(0, woken[0]);
@@ -115,15 +118,14 @@ TEST(SyncFutex, BitsetsChoose) {
 
 TEST(SyncFutex, RequeueMoves) {
   uint32_t from = 1, to = 2;
-  std::atomic<int> waiting{0}, woken{0};
+  std::atomic<int> woken{0};
   run_crew(2, 3, [&](int me) {
     if (me < 4) {
-      ++waiting;
       EXPECT_EQ(0, ours(&from, FUTEX_WAIT, 1));
       ++woken;
       return;
     }
-    wait_until_queued(4, waiting);
+    wait_until_queued(4, &from);
     EXPECT_EQ(-EAGAIN, ours(&from, FUTEX_CMP_REQUEUE, 1, number(9), &to, 7));
     EXPECT_EQ(3, ours(&from, FUTEX_CMP_REQUEUE, 1, number(2), &to, 1));
     EXPECT_EQ(1, ours(&from, FUTEX_WAKE, 10));
