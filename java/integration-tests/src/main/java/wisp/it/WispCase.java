@@ -45,7 +45,7 @@ public @interface WispCase {
     /** Killed after this time, after its stacks were collected. */
     int timeoutSeconds() default 60;
 
-    /** In the fast selection this case also runs on the JDKs that get no full run. */
+    /** In the fast selection this case also runs on the builds that are not the newest of their version. */
     boolean smoke() default false;
 
     int exitCode() default 0;

@@ -13,6 +13,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -33,7 +35,7 @@ class CompatibilityTest {
     }
 
     /** What is to be run, or why it is not. */
-    private record Entry(Trial trial, String skipped) {
+    private record Entry(Trial trial, boolean isSmoke, String skipped) {
         @Override
         public String toString() {
             return trial == null ? skipped : trial.name();
@@ -48,39 +50,25 @@ class CompatibilityTest {
         try {
             entry.trial().run();
         } finally {
-            TIMES.computeIfAbsent(entry.trial().jdk(), jdk -> new Times(start)).add(start);
+            Times times = TIMES.computeIfAbsent(entry.trial().jdk(), jdk -> new Times());
+            times.nanos.addAndGet(System.nanoTime() - start);
+            times.count.incrementAndGet();
         }
     }
 
-    /** What a JDK costs. Two comparisons run side by side, so the sum is about twice the span. */
+    /** What a JDK costs. Two comparisons run side by side, so the run takes about half of the sum. */
     private static final class Times {
-        private final long first;
-        private long last;
-        private long sum;
-        private int count;
-
-        Times(long first) {
-            this.first = first;
-        }
-
-        synchronized void add(long start) {
-            last = System.nanoTime();
-            sum += last - start;
-            count++;
-        }
-
-        synchronized String text() {
-            return String.format("%d comparisons in %d s; added up %d s", count,
-                    (last - first) / 1_000_000_000, sum / 1_000_000_000);
-        }
+        private final AtomicLong nanos = new AtomicLong();
+        private final AtomicInteger count = new AtomicInteger();
     }
 
     private static final Map<Jdk, Times> TIMES = new ConcurrentHashMap<>();
 
     @AfterAll
     static void sayTimes() {
-        TIMES.entrySet().stream().sorted(Comparator.comparingLong(e -> e.getValue().first))
-                .forEach(e -> System.out.println(e.getKey() + ": " + e.getValue().text()));
+        TIMES.entrySet().stream().sorted(Comparator.comparing(e -> e.getKey().major()))
+                .forEach(e -> System.out.printf("%s: %d comparisons, %d s%n", e.getKey(), e.getValue().count.get(),
+                        e.getValue().nanos.get() / 1_000_000_000));
     }
 
     static List<Entry> entries() throws IOException, InterruptedException {
@@ -89,11 +77,10 @@ class CompatibilityTest {
             return List.of(skipped("no " + Settings.library()));
         }
         List<Jdk> found = Jdk.findAll(Settings.ROOT);
-        List<Jdk> chosen = new ArrayList<>(choose(found));
-        chosen.sort(Comparator.comparing(jdk -> !runsInFull(jdk))); // what tells most comes first
-        for (Jdk jdk : chosen) {
-            addEntries(entries, jdk, runsInFull(jdk));
+        for (Jdk jdk : choose(found)) {
+            addEntries(entries, jdk, depth(jdk, found));
         }
+        entries.sort(Comparator.comparing(Entry::isSmoke)); // what tells most comes first
         if (Settings.JDKS.isEmpty()) {
             for (int major : Jdk.EXPECTED) {
                 if (found.stream().noneMatch(jdk -> jdk.major() == major)) {
@@ -105,11 +92,22 @@ class CompatibilityTest {
         return entries;
     }
 
-    private static boolean runsInFull(Jdk jdk) {
-        return Settings.COMPAT || !Settings.JDKS.isEmpty() || FULL_IN_FAST.contains(jdk.major());
+    /** SMOKE: the cases marked so, on most carriers. CASES: all. FULL: with their variants and collectors. */
+    private enum Depth {
+        SMOKE, CASES, FULL
     }
 
-    /** In the fast selection the newest of each major version, in the other all. */
+    private static Depth depth(Jdk jdk, List<Jdk> found) {
+        if (Settings.COMPAT || !Settings.JDKS.isEmpty()) {
+            return Depth.FULL;
+        }
+        Jdk newest = found.stream().filter(other -> other.major() == jdk.major()).reduce((a, b) -> b).orElseThrow();
+        if (newest != jdk) {
+            return Depth.SMOKE;
+        }
+        return FULL_IN_FAST.contains(jdk.major()) ? Depth.FULL : Depth.CASES;
+    }
+
     private static List<Jdk> choose(List<Jdk> found) {
         if (!Settings.JDKS.isEmpty()) {
             for (String wanted : Settings.JDKS) {
@@ -118,21 +116,18 @@ class CompatibilityTest {
             }
             return found.stream().filter(jdk -> Settings.JDKS.stream().anyMatch(w -> matches(jdk, w))).toList();
         }
-        if (Settings.COMPAT) {
-            return found;
-        }
-        return found.stream().filter(jdk -> found.stream()
-                .filter(other -> other.major() == jdk.major()).reduce((a, b) -> b).orElseThrow() == jdk).toList();
+        return found;
     }
 
     private static boolean matches(Jdk jdk, String wanted) {
         return wanted.equals(String.valueOf(jdk.major())) || wanted.equals(jdk.version());
     }
 
-    private static void addEntries(List<Entry> entries, Jdk jdk, boolean full) throws IOException {
+    private static void addEntries(List<Entry> entries, Jdk jdk, Depth depth) throws IOException {
         for (Class<?> program : programs()) {
             WispCase about = program.getAnnotation(WispCase.class);
-            if (jdk.major() < about.minJdk() || jdk.major() > about.maxJdk() || !full && !about.smoke()) {
+            if (jdk.major() < about.minJdk() || jdk.major() > about.maxJdk()
+                    || depth == Depth.SMOKE && !about.smoke()) {
                 continue;
             }
             if (!about.requires().isEmpty() && !jdk.has(about.requires())) {
@@ -140,42 +135,44 @@ class CompatibilityTest {
                 continue;
             }
             List<String> common = Arrays.stream(about.flags()).flatMap(f -> words(f, jdk).stream()).toList();
-            addTrials(entries, program, jdk, common, "", full);
-            if (!full) {
+            addTrials(entries, program, jdk, common, "", depth);
+            if (depth != Depth.FULL) {
                 continue;
             }
             for (String variant : about.variants()) {
                 List<String> flags = words(variant, jdk);
                 if (!flags.isEmpty()) {
-                    addTrials(entries, program, jdk, Child.join(common, flags), String.join(" ", flags), true);
+                    addTrials(entries, program, jdk, Child.join(common, flags), String.join(" ", flags), depth);
                 }
             }
             for (String gc : about.gcs()) {
                 List<String> flags = jdk.collector(gc);
                 if (flags != null) {
-                    addTrials(entries, program, jdk, Child.join(common, flags), gc + " GC", true);
+                    addTrials(entries, program, jdk, Child.join(common, flags), gc + " GC", depth);
                 }
             }
         }
     }
 
     private static void addTrials(List<Entry> entries, Class<?> program, Jdk jdk, List<String> flags,
-            String variant, boolean full) {
+            String variant, Depth depth) {
         WispCase about = program.getAnnotation(WispCase.class);
         int[] carriers = Settings.CARRIERS.length > 0 ? Settings.CARRIERS : about.carriers();
+        int most = Arrays.stream(carriers).max().orElseThrow();
         for (int count : carriers) {
             // The fast selection takes one and four: the extremes find what two would.
-            if (!Settings.COMPAT && Settings.CARRIERS.length == 0 && count == 2 && carriers.length > 2) {
+            if (!Settings.COMPAT && Settings.CARRIERS.length == 0 && count == 2 && carriers.length > 2
+                    || depth == Depth.SMOKE && count != most) {
                 continue;
             }
             Trial trial = new Trial(program, about, jdk, flags, variant, count);
-            entries.add(new Entry(trial, null));
+            entries.add(new Entry(trial, depth == Depth.SMOKE, null));
         }
     }
 
     private static Entry skipped(String why) {
         System.err.println("SKIPPED: " + why);
-        return new Entry(null, why);
+        return new Entry(null, false, why);
     }
 
     /** Splits flags at blanks; none when they are limited to other JDKs. */

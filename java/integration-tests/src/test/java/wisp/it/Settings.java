@@ -14,7 +14,10 @@ final class Settings {
     /** The checkout. */
     static final Path ROOT = Path.of(System.getProperty("wisp.root", "../..")).toAbsolutePath().normalize();
 
-    /** fast: full on JDK 17 and 25, the cases marked smoke elsewhere. compat: everything. */
+    /**
+     * fast: every case on the newest build of each major version, on 17 and 25 with its variants and
+     * collectors; the cases marked smoke on the other builds. compat: everything on all builds.
+     */
     static final boolean COMPAT = choice("wisp.selection", "fast", "compat").equals("compat");
 
     /** Runs plain against plain: to develop cases where there is no libwisp.so. */

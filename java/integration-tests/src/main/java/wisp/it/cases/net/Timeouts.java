@@ -34,6 +34,7 @@ public final class Timeouts {
             timed("second read", 150, () -> pair.client.getInputStream().read());
             pair.server.getOutputStream().write(5);
             Kit.say("read after timeouts: %d", pair.client.getInputStream().read());
+            pair.client.setSoTimeout(20_000);
             Thread late = Kit.start("late", () -> {
                 Thread.sleep(50);
                 pair.server.getOutputStream().write(6);
