@@ -106,16 +106,28 @@ void interrupt() {
 // for any of them, so only the last one out takes it away (it is level-triggered); before, it is
 // passed on.
 std::atomic<int> g_inside{0};
+// How often in a row an interrupt was passed on and not taken away.
+std::atomic<uint32_t> g_passed_on{0};
 
 void take_interrupt(bool others) {
   if (!others) {
     uint64_t value;
     kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
     // seq_cst, as the additions: somebody came in before the read; it may have been theirs.
-    if (g_inside.load(std::memory_order_seq_cst) == 0) return;
+    if (g_inside.load(std::memory_order_seq_cst) == 0) {
+      g_passed_on.store(0, std::memory_order_relaxed);
+      return;
+    }
   }
   interrupt();
-  kernel::sched_yield();
+  // Whoever it is for has to get a processor: see platform/backoff.h. relaxed: only a measure of
+  // how long this has been going on.
+  if (g_passed_on.fetch_add(1, std::memory_order_relaxed) < 64) {
+    kernel::sched_yield();
+  } else {
+    timespec t{0, 50'000};
+    kernel::call(SYS_nanosleep, reinterpret_cast<long>(&t));
+  }
 }
 
 int poll(uint64_t deadline_ns) {

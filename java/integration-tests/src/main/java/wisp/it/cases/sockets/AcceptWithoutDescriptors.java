@@ -27,7 +27,8 @@ public final class AcceptWithoutDescriptors {
 
     public static void main(String[] args) throws Exception {
         try (ServerSocket listener = new ServerSocket(0, 200, InetAddress.getLoopbackAddress())) {
-            serveOne(listener); // all that is loaded on first use is loaded
+            serveOne(listener);
+            Kit.say("%d clients, %s", CLIENTS, true); // all that is loaded on first use is loaded
             Thread.sleep(50);
             List<Socket> clients = new ArrayList<>();
             AtomicInteger refused = new AtomicInteger();

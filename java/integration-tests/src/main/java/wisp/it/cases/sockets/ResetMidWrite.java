@@ -79,9 +79,12 @@ public final class ResetMidWrite {
                 Socket server = listener.accept();
                 servers[i] = server;
                 server.setSoLinger(true, 0);
-                Kit.daemon("reader", () -> drain(client.getInputStream()));
-                writers[2 * i] = Kit.start("client " + i, () -> countFailure(failed, client.getOutputStream()));
-                writers[2 * i + 1] = Kit.start("server " + i, () -> countFailure(failed, server.getOutputStream()));
+                InputStream in = client.getInputStream();
+                OutputStream up = client.getOutputStream();
+                OutputStream down = server.getOutputStream();
+                Kit.daemon("reader", () -> drain(in));
+                writers[2 * i] = Kit.start("client " + i, () -> countFailure(failed, up));
+                writers[2 * i + 1] = Kit.start("server " + i, () -> countFailure(failed, down));
             }
             Thread.sleep(200);
             for (Socket server : servers) {

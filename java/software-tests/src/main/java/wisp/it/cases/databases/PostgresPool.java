@@ -26,6 +26,7 @@ public final class PostgresPool {
         try (Cluster cluster = new Cluster()) {
             HikariConfig config = new HikariConfig();
             config.setJdbcUrl(cluster.url);
+            config.setDriverClassName("org.postgresql.Driver"); // on JDK 8, H2 spoils the search for drivers
             config.setMaximumPoolSize(8);
             pool = new HikariDataSource(config);
             try (Connection connection = pool.getConnection(); Statement make = connection.createStatement()) {

@@ -17,10 +17,14 @@ public final class Container implements AutoCloseable {
     private final File folder;
 
     public Container(int threads) throws Exception {
+        this(threads, "Http11NioProtocol");
+    }
+
+    Container(int threads, String protocol) throws Exception {
         QUIET.setLevel(Level.SEVERE);
         folder = Files.createTempDirectory("wisp-tomcat").toFile();
         tomcat.setBaseDir(folder.getPath());
-        Connector connector = new Connector("org.apache.coyote.http11.Http11NioProtocol");
+        Connector connector = new Connector("org.apache.coyote.http11." + protocol);
         connector.setPort(0);
         connector.setProperty("address", "127.0.0.1");
         connector.setProperty("maxThreads", String.valueOf(threads));

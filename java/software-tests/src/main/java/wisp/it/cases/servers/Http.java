@@ -36,6 +36,16 @@ public final class Http implements Closeable {
         return new String(get(path), StandardCharsets.UTF_8);
     }
 
+    /** Asks, reads a little, and is gone: by reset if `reset`. */
+    void abort(String path, boolean reset) throws IOException {
+        socket.getOutputStream().write(("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n").getBytes());
+        exactly(1000);
+        if (reset) {
+            socket.setSoLinger(true, 0);
+        }
+        socket.close();
+    }
+
     private byte[] exchange(String method, String path, byte[] body) throws IOException {
         String length = method.equals("POST") ? "Content-Length: " + body.length + "\r\n" : "";
         byte[] head = (method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + length + "\r\n")

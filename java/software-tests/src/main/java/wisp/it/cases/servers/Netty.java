@@ -47,6 +47,7 @@ final class Netty {
     void run() throws Exception {
         http();
         echo();
+        churn();
         boss.shutdownGracefully(0, 10, TimeUnit.SECONDS).sync();
         workers.shutdownGracefully(0, 10, TimeUnit.SECONDS).sync();
         Kit.say("stopped");
@@ -110,6 +111,11 @@ final class Netty {
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             context.writeAndFlush(message);
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            context.close(); // the client reset it
         }
     }
 
@@ -185,5 +191,23 @@ final class Netty {
         }
         server.close().sync();
         Kit.say("echo: %d connections", clients);
+    }
+
+    /** Thousands of short connections, so that descriptor numbers are used again and again. */
+    private void churn() throws Exception {
+        Channel server = serve(new Echo());
+        AtomicInteger right = new AtomicInteger();
+        Kit.together(20, "client", () -> {
+            for (int i = 0; i < 100; i++) {
+                try (java.net.Socket socket = new java.net.Socket("127.0.0.1", port(server))) {
+                    socket.getOutputStream().write(i);
+                    Kit.check("its own byte", socket.getInputStream().read() == i);
+                    socket.setSoLinger(i % 3 == 0, 0);
+                    right.incrementAndGet();
+                }
+            }
+        });
+        server.close().sync();
+        Kit.say("churn: %d answers right", right.get());
     }
 }
