@@ -75,6 +75,22 @@ bool matches(const std::string& text, const std::string& pattern) {
   return std::regex_search(text, std::regex(pattern));
 }
 
+// The workload's threads are started, but have they come to their waits? The last two to start
+// play.
+Result settled_stat(const Jvm& jvm) {
+  Result text;
+  for (int i = 0; i < 300; ++i) {
+    text = run({"stat", jvm.pid(), "--tasks"});
+    bool all = matches(text.out, "acceptor +parked .* fd") && contains(text.out, " ping ") &&
+               contains(text.out, " pong ");
+    for (const char* name : {"parked-one", "holder", "blocked", "waiter"})
+      all &= matches(text.out, std::string(name) + " +parked");
+    if (all) break;
+    usleep(100'000);
+  }
+  return text;
+}
+
 // Ends with 0 if stdin is JSON of which the Python expression over `d` holds.
 Result python(const std::string& json, const std::string& expression) {
   return spawn({.args = {"/usr/bin/python3", "-c",
@@ -93,7 +109,7 @@ TEST_P(Observe, PsAndStat) {
                        "[j for j in d if j['pid']==" + jvm.pid() + "][0]['carriers']==2");
   EXPECT_EQ(json.exit, 0) << json.err;
 
-  Result text = run({"stat", jvm.pid(), "--tasks"});
+  Result text = settled_stat(jvm);
   EXPECT_EQ(text.exit, 0) << text.all();
   for (const char* name : {"parked-one", "holder", "blocked", "waiter", "acceptor", "ping", "pong"})
     EXPECT_TRUE(contains(text.out, name)) << text.out;
@@ -117,6 +133,7 @@ TEST_P(Observe, PsAndStat) {
 
 TEST_P(Observe, Jstack) {
   Jvm jvm(GetParam());
+  settled_stat(jvm);
   Result text = run({"jstack", jvm.pid(), "--timeout", "60"});
   EXPECT_EQ(text.exit, 0) << text.all();
   EXPECT_EQ(text.err, "");
