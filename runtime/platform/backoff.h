@@ -1,8 +1,8 @@
 // Waiting for another thread's few instructions, where parking is not possible. Spins, then gives
 // the processor away, then sleeps. The sleep is what makes it end: sched_yield(2) only lets run
-// what the kernel considers due, so a holder of lower priority never runs beside yielding real-time
-// waiters, and two minutes of two yielding loops were seen to keep a holder, and kernel threads,
-// off both processors (Linux 6.18, EEVDF, nice 19).
+// what the kernel considers due. A holder of lower priority never runs beside a yielding real-time
+// waiter, and once a waiter of ours that only yielded was on the processor for two minutes while
+// kernel threads starved (Linux 6.18; docs/compatibility.md, Real software).
 #pragma once
 #include "platform/compiler.h"
 #include "platform/kernel.h"

@@ -53,6 +53,9 @@ public final class Container implements AutoCloseable {
     public void close() throws Exception {
         tomcat.stop();
         tomcat.destroy();
+        // Set by Tomcat; the next container would take this one's folder.
+        System.clearProperty("catalina.base");
+        System.clearProperty("catalina.home");
         delete(folder);
     }
 
