@@ -9,6 +9,7 @@
 #include <locale.h>
 #include <netdb.h>
 #include <resolv.h>
+#include <sys/rseq.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -279,6 +280,16 @@ void thread_block_reset(ThreadBlock* block) {
   if (libc.take_dlerror != nullptr) libc.take_dlerror();
   h_errno = 0;
   errno = 0;
+}
+
+void thread_block_after_fork(uintptr_t worker_tp) {
+  if (libc.rseq == 0) return;
+  constexpr long kUnregister = 1;
+  long area = static_cast<long>(worker_tp) + libc.rseq;
+  // The length must be the registered one: 32, or with glibc 2.40 and later what the kernel offers.
+  for (long length = 32; length <= 256; length += 32) {
+    if (kernel::call(SYS_rseq, area, length, kUnregister, RSEQ_SIG) == 0) return;
+  }
 }
 
 void thread_block_before_dlopen(ThreadBlock* block) { tls_before_dlopen(block); }

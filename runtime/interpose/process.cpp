@@ -11,6 +11,7 @@
 #include <new>
 
 #include "coroutine/stack.h"
+#include "coroutine/thread_block.h"
 #include "interpose/entry.h"
 #include "platform/kernel.h"
 #include "signal/task_signals.h"
@@ -37,7 +38,10 @@ WISP_EXPORT pid_t fork() noexcept {
     signals_stop();
     stack_cache_after_fork();
     // Deferred signals were the parent's; nobody here would unblock them. The mask is the task's.
-    if (WispTask* task = current_task()) kernel::set_signal_mask(task->signal_mask);
+    if (WispTask* task = current_task()) {
+      thread_block_after_fork(task_worker_tp(task));
+      kernel::set_signal_mask(task->signal_mask);
+    }
   }
   return pid;
 }

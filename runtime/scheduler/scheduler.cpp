@@ -155,6 +155,10 @@ uint64_t task_cpu_ns(const WispTask* task) {
   return ticks_to_ns(charged + running);
 }
 
+uintptr_t task_worker_tp(const WispTask* task) {
+  return task->worker.load(std::memory_order_relaxed)->native_tp;
+}
+
 SchedulerTotals scheduler_totals() {
   SchedulerTotals t{g_scheduler.tasks_created.load(), 0, g_scheduler.handoffs.load(), 0};
   for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {

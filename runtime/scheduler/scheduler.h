@@ -97,6 +97,8 @@ class BlockingRegion {
 
 // CPU time of a task in ns, up to now (any thread may ask about any task).
 uint64_t task_cpu_ns(const WispTask* task);
+// The own thread pointer of the kernel thread that the running task is on.
+uintptr_t task_worker_tp(const WispTask* task);
 
 struct SchedulerTotals {
   uint64_t tasks, switches, handoffs, steals;

@@ -25,12 +25,17 @@ static void forks(void) {
   if (pid == 0) {
     pthread_mutex_unlock(&g_mutex);
     pthread_mutex_lock(&g_mutex);
-    // A child may go on as a program of its own, with threads.
-    int n = 6;
-    pthread_t t;
-    if (pthread_create(&t, NULL, adds, &n) != 0 || pthread_join(t, NULL) != 0) _exit(1);
+    // A child may go on as a program of its own, with threads: as many at a time as make libc unmap
+    // the stacks that it has kept (more than 40 MiB), those of the parent's kernel threads among
+    // them.
+    int n[8] = {6};
+    pthread_t t[8];
+    for (int i = 0; i < 8; ++i)
+      if (pthread_create(&t[i], NULL, adds, &n[i]) != 0) _exit(1);
+    for (int i = 0; i < 8; ++i)
+      if (pthread_join(t[i], NULL) != 0) _exit(1);
     free(malloc(100000));
-    _exit(n);
+    _exit(n[0]);
   }
   pthread_mutex_unlock(&g_mutex);
   CHECK(status_of(pid) == 7);
