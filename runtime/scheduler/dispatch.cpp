@@ -82,6 +82,7 @@ static inline void adopt_deferred(Worker* w) {
 }
 
 static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
+  trace(c, TraceKind::Run, t, kNoTraceTask, now);
   t->on_cpu.store(1, std::memory_order_relaxed);
   t->carrier = c;
   account_wait(t, c, now);
@@ -149,6 +150,7 @@ void switch_out(WispTask* self) {
     next = pick_next(c);
     if (next == self) {  // woken before it has left: it never leaves
       bump(c->switches);
+      trace(c, TraceKind::Run, self, kNoTraceTask, now);
       self->state.store(TaskState::Running, std::memory_order_relaxed);
       return;
     }
@@ -203,6 +205,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
 // ---- what the layers above call -------------------------------------------------------------
 
 void park_current(WispTask* self) {
+  trace(self->carrier, TraceKind::Park, self);
   self->state.store(TaskState::Parked, std::memory_order_relaxed);
   if (self->carrier != nullptr) bump(self->carrier->parks);
   switch_out(self);
@@ -224,7 +227,9 @@ void yield_current(WispTask* self) {
       self->carrier = c;
       self->handoff.set(HandOff::None);
       c->current.store(self, std::memory_order_release);
+      trace(c, TraceKind::Run, self);
     } else {
+      trace(nullptr, TraceKind::Yield, self);
       self->state.store(TaskState::Ready, std::memory_order_relaxed);
       g_scheduler.global.push(self);
       announce_work();
@@ -243,6 +248,7 @@ void yield_current(WispTask* self) {
       return;
     }
   }
+  trace(c, TraceKind::Yield, self);
   self->state.store(TaskState::Ready, std::memory_order_relaxed);
   push_local(c, self);
   switch_out(self);
@@ -273,6 +279,7 @@ void task_arm_context(WispTask* task) {
 void exit_current(WispTask* self, void* result) {
   RuntimeEntry entry;
   self->result = result;
+  if (tracing()) trace_end(self);
   if (self->carrier != nullptr)
     bump(self->carrier->completed);
   else

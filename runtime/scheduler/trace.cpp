@@ -1,0 +1,74 @@
+// See trace.h.
+#include "scheduler/trace.h"
+
+#include <string.h>
+
+#include "platform/clock.h"
+#include "scheduler/task_pool.h"
+
+namespace wisp {
+
+alignas(kCacheLine) std::atomic<TraceRings*> g_trace{nullptr};
+
+static uint32_t id_of(const WispTask* task) {
+  return task != nullptr ? task->tid - kFirstTaskTid + 1 : kNoTraceTask;
+}
+
+static inline void write(TraceRing& ring, uint32_t capacity, uint32_t carrier, TraceKind kind,
+                         uint32_t task, uint32_t other, uint64_t stamp) {
+  uint64_t number = ring.written.load(std::memory_order_relaxed) + 1;
+  ring.written.store(number, std::memory_order_relaxed);
+  // The capacity may have been made smaller since the last event.
+  uint32_t at = ring.at < capacity ? ring.at : 0;
+  ring.at = at + 1;
+  TraceRecord& record = ring.records[at];
+  record.head.store(0, std::memory_order_relaxed);
+  // release fence: who reads one of the words below finds head 0, or the new one, when it looks
+  // again behind its acquire fence.
+  std::atomic_thread_fence(std::memory_order_release);
+  record.stamp.store(stamp, std::memory_order_relaxed);
+  record.tasks.store(static_cast<uint64_t>(other) << 32 | task, std::memory_order_relaxed);
+  // release: a reader that sees this number sees the words.
+  record.head.store((number & kTraceNumberMask) << 24 | static_cast<uint64_t>(carrier) << 8 |
+                        static_cast<uint64_t>(kind),
+                    std::memory_order_release);
+}
+
+static void put(const Carrier* carrier, TraceKind kind, uint32_t task, uint32_t other,
+                uint64_t stamp) {
+  // acquire: the rings were made before the pointer was set. They are never unmapped, so that who
+  // got here just before tracing was switched off writes to memory that is there.
+  TraceRings* t = g_trace.load(std::memory_order_acquire);
+  if (t == nullptr) return;
+  uint32_t capacity = t->capacity.load(std::memory_order_relaxed);
+  if (carrier != nullptr) {
+    write(t->rings[carrier->index], capacity, carrier->index, kind, task, other, stamp);
+    return;
+  }
+  SpinGuard guard(t->shared_lock);
+  write(t->rings[t->carriers], capacity, kNoTraceCarrier, kind, task, other, stamp);
+}
+
+WISP_NOINLINE void trace_event(const Carrier* carrier, TraceKind kind, const WispTask* task,
+                               uint32_t other, uint64_t when) {
+  put(carrier, kind, id_of(task), other, when != 0 ? when : ticks());
+}
+
+WISP_NOINLINE void trace_ready(const Carrier* carrier, const WispTask* task, const WispTask* by,
+                               bool io) {
+  bool fresh = task->state.load(std::memory_order_relaxed) == TaskState::Created;
+  TraceKind kind = io ? TraceKind::Io : fresh ? TraceKind::Start : TraceKind::Unpark;
+  put(carrier, kind, id_of(task), id_of(by), ticks());
+}
+
+WISP_NOINLINE void trace_end(const WispTask* task) {
+  // Nobody can ask for its name any more.
+  uint64_t name[2];
+  static_assert(sizeof name == sizeof task->name);
+  memcpy(name, task->name, sizeof name);
+  put(task->carrier, TraceKind::NameLow, id_of(task), kNoTraceTask, name[0]);
+  put(task->carrier, TraceKind::NameHigh, id_of(task), kNoTraceTask, name[1]);
+  put(task->carrier, TraceKind::End, id_of(task), kNoTraceTask, ticks());
+}
+
+}  // namespace wisp

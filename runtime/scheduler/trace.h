@@ -1,0 +1,45 @@
+// Scheduling events, for who looks from outside (observe/trace.h switches it on). Off, an event
+// costs one relaxed load and a branch that is predicted.
+//
+// A carrier's ring has one writer at a time, the carrier's owner, as its run queue has: that is
+// what makes its place in the ring, and the order of its events, right without an atomic
+// instruction. Who owns no carrier writes to the ring that all share, under a lock.
+#pragma once
+#include "platform/spin_lock.h"
+#include "scheduler/carrier.h"
+#include "scheduler/trace_ring.h"
+
+namespace wisp {
+
+struct alignas(kCacheLine) TraceRing {
+  TraceRecord* records = nullptr;    // mapped for good, room for the largest capacity
+  std::atomic<uint64_t> written{0};  // the owner writes; read when tracing is switched on
+  uint32_t at = 0;                   // the next record's place
+};
+
+struct TraceRings {
+  std::atomic<uint32_t> capacity{0};  // never more than there is room for
+  uint32_t carriers = 0;
+  SpinLock shared_lock;        // of the ring behind the carriers'. A leaf.
+  TraceRing* rings = nullptr;  // carriers + 1
+};
+
+// Null: off. Alone on its cache line, which is only read.
+extern std::atomic<TraceRings*> g_trace;
+
+// `carrier`: the caller owns it; null: none. `when`: ticks, 0 = now.
+void trace_event(const Carrier* carrier, TraceKind kind, const WispTask* task, uint32_t other,
+                 uint64_t when);
+void trace_ready(const Carrier* carrier, const WispTask* task, const WispTask* by, bool io);
+void trace_end(const WispTask* task);
+
+inline bool tracing() {
+  // relaxed: trace_event looks again (acquire).
+  return WISP_UNLIKELY(g_trace.load(std::memory_order_relaxed) != nullptr);
+}
+inline void trace(const Carrier* carrier, TraceKind kind, const WispTask* task,
+                  uint32_t other = kNoTraceTask, uint64_t when = 0) {
+  if (tracing()) trace_event(carrier, kind, task, other, when);
+}
+
+}  // namespace wisp
