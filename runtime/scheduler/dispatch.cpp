@@ -82,7 +82,6 @@ static inline void adopt_deferred(Worker* w) {
 }
 
 static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
-  trace(c, TraceKind::Run, t, kNoTraceTask, now);
   t->on_cpu.store(1, std::memory_order_relaxed);
   t->carrier = c;
   account_wait(t, c, now);
@@ -150,7 +149,6 @@ void switch_out(WispTask* self) {
     next = pick_next(c);
     if (next == self) {  // woken before it has left: it never leaves
       bump(c->switches);
-      trace(c, TraceKind::Run, self, kNoTraceTask, now);
       self->state.store(TaskState::Running, std::memory_order_relaxed);
       return;
     }
@@ -159,6 +157,7 @@ void switch_out(WispTask* self) {
   void* left;
   // acquire: see finish_switch.
   if (next != nullptr && WISP_LIKELY(next->on_cpu.load(std::memory_order_acquire) == 0)) {
+    if (tracing()) trace_switch(c, self, next, now);
     prepare(w, c, next, now);
 #if WISP_SWITCH_FS
     left = switch_context(&self->context, &next->context, next->tp, self);
@@ -169,6 +168,7 @@ void switch_out(WispTask* self) {
     fiber_enter(&self->fiber);
 #endif
   } else {
+    if (tracing()) trace_switch(c, self, nullptr, now);
     w->dispatch_next = next;
     w->current = nullptr;
     if (c != nullptr) c->current.store(nullptr, std::memory_order_release);
@@ -189,6 +189,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
   // On the worker's own stack it holds no task: waiting here cannot close a circle.
   for (Backoff backoff; task->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
   c->now = ticks();
+  trace(c, TraceKind::Run, task, kNoTraceTask, c->now);
   prepare(w, c, task, c->now);
 #if WISP_SWITCH_FS
   void* left = switch_context(&w->native, &task->context, task->tp, nullptr);
@@ -205,7 +206,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
 // ---- what the layers above call -------------------------------------------------------------
 
 void park_current(WispTask* self) {
-  trace(self->carrier, TraceKind::Park, self);
+  if (tracing()) self->left_by = TraceKind::Park;
   self->state.store(TaskState::Parked, std::memory_order_relaxed);
   if (self->carrier != nullptr) bump(self->carrier->parks);
   switch_out(self);
@@ -229,7 +230,7 @@ void yield_current(WispTask* self) {
       c->current.store(self, std::memory_order_release);
       trace(c, TraceKind::Run, self);
     } else {
-      trace(nullptr, TraceKind::Yield, self);
+      if (tracing()) self->left_by = TraceKind::Yield;
       self->state.store(TaskState::Ready, std::memory_order_relaxed);
       g_scheduler.global.push(self);
       announce_work();
@@ -248,7 +249,7 @@ void yield_current(WispTask* self) {
       return;
     }
   }
-  trace(c, TraceKind::Yield, self);
+  if (tracing()) self->left_by = TraceKind::Yield;
   self->state.store(TaskState::Ready, std::memory_order_relaxed);
   push_local(c, self);
   switch_out(self);

@@ -61,14 +61,29 @@ WISP_NOINLINE void trace_ready(const Carrier* carrier, const WispTask* task, con
   put(carrier, kind, id_of(task), id_of(by), ticks());
 }
 
-WISP_NOINLINE void trace_end(const WispTask* task) {
+WISP_NOINLINE void trace_end(WispTask* task) {
   // Nobody can ask for its name any more.
   uint64_t name[2];
   static_assert(sizeof name == sizeof task->name);
   memcpy(name, task->name, sizeof name);
   put(task->carrier, TraceKind::NameLow, id_of(task), kNoTraceTask, name[0]);
   put(task->carrier, TraceKind::NameHigh, id_of(task), kNoTraceTask, name[1]);
-  put(task->carrier, TraceKind::End, id_of(task), kNoTraceTask, ticks());
+  task->left_by = TraceKind::End;
+}
+
+WISP_NOINLINE void trace_switch(const Carrier* carrier, WispTask* left, const WispTask* next,
+                                uint64_t now) {
+  TraceKind why = left->left_by;
+  left->left_by = TraceKind::None;
+  if (next == nullptr) {
+    if (why != TraceKind::None) put(carrier, why, id_of(left), kNoTraceTask, now);
+    return;
+  }
+  TraceKind kind = why == TraceKind::Park    ? TraceKind::RunAfterPark
+                   : why == TraceKind::Yield ? TraceKind::RunAfterYield
+                   : why == TraceKind::End   ? TraceKind::RunAfterEnd
+                                             : TraceKind::Run;
+  put(carrier, kind, id_of(next), id_of(left), now);
 }
 
 }  // namespace wisp

@@ -31,7 +31,10 @@ extern std::atomic<TraceRings*> g_trace;
 void trace_event(const Carrier* carrier, TraceKind kind, const WispTask* task, uint32_t other,
                  uint64_t when);
 void trace_ready(const Carrier* carrier, const WispTask* task, const WispTask* by, bool io);
-void trace_end(const WispTask* task);
+void trace_end(WispTask* task);
+// `left` leaves the carrier (or its kernel thread) for the reason in its left_by; `next`, if any,
+// runs there from now on. One record, no time stamp of its own: this is the hot one.
+void trace_switch(const Carrier* carrier, WispTask* left, const WispTask* next, uint64_t now);
 
 inline bool tracing() {
   // relaxed: trace_event looks again (acquire).

@@ -40,8 +40,12 @@ enum class TraceKind : uint8_t {
   Awake,     // a worker is there for the carrier
   NameLow,   // stamp: the first 8 bytes of the name of task, which ends
   NameHigh,  // stamp: the other 8
+  // Two events in one record, for the switch from task to task: other leaves, task runs.
+  RunAfterPark,
+  RunAfterYield,
+  RunAfterEnd,
 };
-constexpr TraceKind kLastTraceKind = TraceKind::NameHigh;
+constexpr TraceKind kLastTraceKind = TraceKind::RunAfterEnd;
 
 constexpr uint32_t kNoTraceCarrier = 0xffff;
 struct TraceRecord {
