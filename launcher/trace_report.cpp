@@ -61,6 +61,12 @@ std::string name_of(const TraceFile& trace, uint32_t task) {
                                                            : name->second;
 }
 
+double first_us(const TraceFile& trace) {
+  double first = trace.end_us;
+  for (const FileSlice& s : trace.slices) first = std::min(first, s.begin_us);
+  return first;
+}
+
 std::vector<Busy> busiest(const TraceFile& trace) {
   std::unordered_map<uint32_t, Busy> by_task;
   for (const FileSlice& s : trace.slices) {
@@ -84,8 +90,7 @@ struct Column {
 };
 
 void timeline(Out to, const TraceFile& trace, const std::vector<Busy>& busy) {
-  double first = trace.slices[0].begin_us;
-  for (const FileSlice& s : trace.slices) first = std::min(first, s.begin_us);
+  double first = first_us(trace);
   double width = std::max((trace.end_us - first) / kColumns, 1e-3);
   std::unordered_map<uint32_t, const char*> colours;
   for (size_t i = 0; i < busy.size() && i < kColoured; i++) colours[busy[i].task] = kColours[i];
@@ -258,7 +263,7 @@ std::string trace_report(const TraceFile& trace) {
                  title, kStyle, title);
   std::vector<Busy> busy = busiest(trace);
   fmt::format_to(to, "<p>{} carriers, {} tasks ran, {} slices in {}", trace.carriers, busy.size(),
-                 trace.slices.size(), time_text(trace.end_us));
+                 trace.slices.size(), time_text(trace.end_us - first_us(trace)));
   if (trace.lost != 0) fmt::format_to(to, "; {} earlier events were overwritten", trace.lost);
   fmt::format_to(to, ".");
   for (const char* what : {"steal", "hand-off", "preempt", "timer", "io ready", "task start"}) {

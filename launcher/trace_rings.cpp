@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "text.h"
@@ -54,13 +55,10 @@ TraceKind left_by(TraceKind kind) {
   }
 }
 
-void add_name_part(Trace* trace, const TraceEvent& event, uint64_t bytes) {
-  std::string& name = trace->names[event.task];
-  char part[9] = {};
-  memcpy(part, &bytes, 8);
-  size_t at = event.kind == TraceKind::NameLow ? 0 : 8;
-  name.resize(std::max<size_t>(name.size(), at), ' ');
-  name = printable(name.substr(0, at) + part);
+using NameBytes = std::array<char, 17>;  // 0 behind the last one
+
+void add_name_part(NameBytes* name, TraceKind kind, uint64_t bytes) {
+  memcpy(name->data() + (kind == TraceKind::NameLow ? 0 : 8), &bytes, 8);
 }
 
 uint64_t scaled(uint64_t ticks, uint64_t ns_per_tick) {
@@ -88,6 +86,7 @@ bool parse_trace(const char* data, size_t size, Trace* out) {
   out->realtime_ns = h.realtime_ns;
   out->lost = 0;
   out->rings.assign(rings, {});
+  std::map<uint32_t, NameBytes> names;  // of tasks that have ended
   for (uint64_t i = 0; i < rings; i++) {
     TraceRingStart start;
     memcpy(&start, data + sizeof h + i * sizeof start, sizeof start);
@@ -104,7 +103,7 @@ bool parse_trace(const char* data, size_t size, Trace* out) {
       newest = std::max(newest, event.number);
       taken++;
       if (event.kind == TraceKind::NameLow || event.kind == TraceKind::NameHigh) {
-        add_name_part(out, event, stamp);
+        add_name_part(&names[event.task], event.kind, stamp);
         continue;
       }
       // A stamp of another processor may be a little older than the switching on.
@@ -129,6 +128,8 @@ bool parse_trace(const char* data, size_t size, Trace* out) {
     uint64_t before = 0;
     for (TraceEvent& event : events) before = event.ns = std::max(event.ns, before);
   }
+  for (const auto& [task, name] : names)
+    if (name[0] != '\0') out->names[task] = printable(name.data());
   return true;
 }
 
