@@ -65,9 +65,11 @@ bool map_once() {
   m.stride = stride;
   m.rings.carriers = n - 1;
   m.rings.rings = reinterpret_cast<TraceRing*>(rings);
-  for (uint32_t i = 0; i < n; ++i)
-    (new (&m.rings.rings[i]) TraceRing)->records =
-        reinterpret_cast<TraceRecord*>(m.base + data + i * stride);
+  for (uint32_t i = 0; i < n; ++i) {
+    auto* ring = new (&m.rings.rings[i]) TraceRing;
+    ring->begin = ring->next = reinterpret_cast<TraceRecord*>(m.base + data + i * stride);
+    ring->head.store((i + 1 < n ? i : kNoTraceCarrier) << 8, std::memory_order_relaxed);
+  }
   return true;
 }
 
@@ -100,7 +102,7 @@ bool trace_on(uint64_t bytes) {
   TraceHeader* h = header();
   auto* starts = reinterpret_cast<TraceRingStart*>(h + 1);
   for (uint32_t i = 0; i < n; ++i)
-    starts[i].written = m.rings.rings[i].written.load(std::memory_order_relaxed);
+    starts[i].written = m.rings.rings[i].head.load(std::memory_order_relaxed) >> 24;
   h->record_size = sizeof(TraceRecord);
   h->carriers = m.rings.carriers;
   h->data_offset = m.data_offset;
@@ -111,8 +113,9 @@ bool trace_on(uint64_t bytes) {
   h->realtime_ns = realtime_ns();
   h->ns_per_tick = ticks_to_ns(1ull << 32);
   __atomic_store_n(&h->magic, kTraceMagic, __ATOMIC_RELEASE);
-  m.rings.capacity.store(static_cast<uint32_t>(capacity), std::memory_order_relaxed);
-  // release: who sees the pointer sees rings and capacity.
+  for (uint32_t i = 0; i < n; ++i)
+    m.rings.rings[i].end.store(m.rings.rings[i].begin + capacity, std::memory_order_relaxed);
+  // release: who sees the pointer sees the rings.
   g_trace.store(&m.rings, std::memory_order_release);
   return true;
 }

@@ -14,39 +14,40 @@ static uint32_t id_of(const WispTask* task) {
   return task != nullptr ? task->tid - kFirstTaskTid + 1 : kNoTraceTask;
 }
 
-static inline void write(TraceRing& ring, uint32_t capacity, uint32_t carrier, TraceKind kind,
-                         uint32_t task, uint32_t other, uint64_t stamp) {
-  uint64_t number = ring.written.load(std::memory_order_relaxed) + 1;
-  ring.written.store(number, std::memory_order_relaxed);
-  // The capacity may have been made smaller since the last event.
-  uint32_t at = ring.at < capacity ? ring.at : 0;
-  ring.at = at + 1;
-  TraceRecord& record = ring.records[at];
-  record.head.store(0, std::memory_order_relaxed);
+static inline void write(TraceRing& ring, TraceKind kind, uint32_t task, uint32_t other,
+                         uint64_t stamp) {
+  uint64_t head = ring.head.load(std::memory_order_relaxed) + (1u << 24);
+  ring.head.store(head, std::memory_order_relaxed);
+  TraceRecord* record = ring.next;
+  // Beyond the end by more than one, when the ring has been made smaller since the last event.
+  if (record >= ring.end.load(std::memory_order_relaxed)) record = ring.begin;
+  ring.next = record + 1;
+  record->head.store(0, std::memory_order_relaxed);
   // release fence: who reads one of the words below finds head 0, or the new one, when it looks
   // again behind its acquire fence.
   std::atomic_thread_fence(std::memory_order_release);
-  record.stamp.store(stamp, std::memory_order_relaxed);
-  record.tasks.store(static_cast<uint64_t>(other) << 32 | task, std::memory_order_relaxed);
+  record->stamp.store(stamp, std::memory_order_relaxed);
+  record->tasks.store(static_cast<uint64_t>(other) << 32 | task, std::memory_order_relaxed);
   // release: a reader that sees this number sees the words.
-  record.head.store((number & kTraceNumberMask) << 24 | static_cast<uint64_t>(carrier) << 8 |
-                        static_cast<uint64_t>(kind),
-                    std::memory_order_release);
+  record->head.store(head | static_cast<uint64_t>(kind), std::memory_order_release);
 }
 
-static void put(const Carrier* carrier, TraceKind kind, uint32_t task, uint32_t other,
-                uint64_t stamp) {
+static WISP_NOINLINE void put_shared(TraceRings* t, TraceKind kind, uint32_t task, uint32_t other,
+                                     uint64_t stamp) {
+  SpinGuard guard(t->shared_lock);
+  write(t->rings[t->carriers], kind, task, other, stamp);
+}
+
+static inline void put(const Carrier* carrier, TraceKind kind, uint32_t task, uint32_t other,
+                       uint64_t stamp) {
   // acquire: the rings were made before the pointer was set. They are never unmapped, so that who
   // got here just before tracing was switched off writes to memory that is there.
   TraceRings* t = g_trace.load(std::memory_order_acquire);
-  if (t == nullptr) return;
-  uint32_t capacity = t->capacity.load(std::memory_order_relaxed);
-  if (carrier != nullptr) {
-    write(t->rings[carrier->index], capacity, carrier->index, kind, task, other, stamp);
-    return;
-  }
-  SpinGuard guard(t->shared_lock);
-  write(t->rings[t->carriers], capacity, kNoTraceCarrier, kind, task, other, stamp);
+  if (WISP_UNLIKELY(t == nullptr)) return;
+  if (WISP_LIKELY(carrier != nullptr))
+    write(t->rings[carrier->index], kind, task, other, stamp);
+  else
+    put_shared(t, kind, task, other, stamp);
 }
 
 WISP_NOINLINE void trace_event(const Carrier* carrier, TraceKind kind, const WispTask* task,

@@ -12,13 +12,13 @@
 namespace wisp {
 
 struct alignas(kCacheLine) TraceRing {
-  TraceRecord* records = nullptr;    // mapped for good, room for the largest capacity
-  std::atomic<uint64_t> written{0};  // the owner writes; read when tracing is switched on
-  uint32_t at = 0;                   // the next record's place
+  TraceRecord* begin = nullptr;  // mapped for good, room for the largest size
+  TraceRecord* next = nullptr;
+  std::atomic<TraceRecord*> end{nullptr};  // set when tracing is switched on
+  std::atomic<uint64_t> head{0};           // the last record's, without its kind
 };
 
 struct TraceRings {
-  std::atomic<uint32_t> capacity{0};  // never more than there is room for
   uint32_t carriers = 0;
   SpinLock shared_lock;        // of the ring behind the carriers'. A leaf.
   TraceRing* rings = nullptr;  // carriers + 1
