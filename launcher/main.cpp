@@ -22,6 +22,7 @@ Examples:
   export JAVA_HOME=$(wisp jdk /opt/jdk-21)
   wisp doctor
   wisp top 4711
+  wisp trace 4711 --seconds 2 --output trace.json
 
 Without this command: LD_PRELOAD=.../libwisp.so WISP=1 java ...
                or:    java -agentpath:.../libwisp.so ...
@@ -76,11 +77,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     if (argc < 2) {
-      text = "a command is required: java, jdk, doctor, ps, stat, top or jstack";
+      text = "a command is required: java, jdk, doctor, ps, stat, top, jstack or trace";
     } else if (app.get_subcommands().empty()) {
       text = fmt::format(
-          "'{}' is not a command or option; takes java, jdk, doctor, ps, stat, top, jstack, --help "
-          "or --version",
+          "'{}' is not a command or option; takes java, jdk, doctor, ps, stat, top, jstack, "
+          "trace, --help or --version",
           wisp::Shown(argv[1]).text);
     }
     return usage_error(text, app);

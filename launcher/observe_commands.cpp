@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "jvm/report.h"
 #include "process.h"
 #include "run_java.h"
+#include "scheduler/trace_ring.h"
 
 namespace wisp {
 namespace {
@@ -20,6 +23,23 @@ int bad(const char* command, const std::string& text) {
 
 bool sane_interval(double seconds) { return seconds >= kMinInterval && seconds <= kMaxInterval; }
 
+// "64k", "4m", "65536".
+bool parse_size(const std::string& text, uint64_t* bytes) {
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value > kMaxTraceBytes) return false;
+  std::string unit(end, text.data() + text.size());
+  if (unit == "k" || unit == "K") {
+    value <<= 10;
+  } else if (unit == "m" || unit == "M") {
+    value <<= 20;
+  } else if (!unit.empty()) {
+    return false;
+  }
+  *bytes = value;
+  return value >= kMinTraceBytes && value <= kMaxTraceBytes;
+}
+
 }  // namespace
 
 ObserveCommands::ObserveCommands(CLI::App& app) {
@@ -27,6 +47,19 @@ ObserveCommands::ObserveCommands(CLI::App& app) {
   stat_ = app.add_subcommand("stat", "PID  counters of a converted JVM's carriers and tasks");
   top_ = app.add_subcommand("top", "PID  live view of a converted JVM; q quits, h helps");
   jstack_ = app.add_subcommand("jstack", "PID  thread dump with what Wisp knows of each thread");
+  trace_ = app.add_subcommand(
+      "trace", "PID | report FILE | -- java ARG...  record or draw scheduling events");
+  trace_
+      ->add_option("PID", words_,
+                   "process id of the JVM; or report and a trace's file; or -- and a java command")
+      ->required()
+      ->type_name("");
+  trace_->add_option("--seconds", seconds_, "how long to record (default 5; java: to its end)")
+      ->type_name("SEC");
+  trace_->add_option("-o,--output", output_, "the file to write (report: default standard output)")
+      ->type_name("FILE");
+  trace_->add_option("--buffer", buffer_, "memory for events in the JVM, 64k to 256m (default 4m)")
+      ->type_name("SIZE");
   for (CLI::App* command : {stat_, top_, jstack_}) {
     command->add_option("PID", pid_, "process id of the JVM (see wisp ps)")
         ->required()
@@ -46,7 +79,44 @@ ObserveCommands::ObserveCommands(CLI::App& app) {
       ->type_name("SEC");
 }
 
+std::optional<int> ObserveCommands::trace() {
+  bool timed = trace_->count("--seconds") != 0;
+  bool output_given = trace_->count("--output") != 0;
+  if (timed && !sane_interval(seconds_)) {
+    return bad("trace", fmt::format("--seconds takes {} to {}", kMinInterval, kMaxInterval));
+  }
+  if (output_given && output_.empty()) return bad("trace", "--output takes the name of a file");
+  uint64_t buffer = kDefaultTraceBytes;
+  if (trace_->count("--buffer") != 0 && !parse_size(buffer_, &buffer)) {
+    return bad("trace", fmt::format("--buffer={}: takes a size from 64k to 256m, such as 4m",
+                                    Shown(buffer_.c_str()).text));
+  }
+  auto kib = static_cast<uint32_t>(buffer >> 10);
+  if (words_[0] == "java") {
+    return run_trace({0, words_, timed ? seconds_ : 0, kib, output_});
+  }
+  if (words_[0] == "report") {
+    if (words_.size() != 2) return bad("trace", "trace report takes one file");
+    if (timed || trace_->count("--buffer") != 0) {
+      return bad("trace", "--seconds and --buffer are for recording");
+    }
+    return run_trace_report(words_[1], output_);
+  }
+  int pid = parse_pid(words_[0]);
+  if (pid <= 0) {
+    return bad("trace",
+               fmt::format("'{}' is not a process id; takes PID, report FILE or -- java ARG...",
+                           Shown(words_[0].c_str()).text));
+  }
+  if (words_.size() != 1) {
+    return bad("trace", fmt::format("'{}' is too much: one process at a time",
+                                    Shown(words_[1].c_str()).text));
+  }
+  return run_trace({pid, {}, seconds_, kib, output_});
+}
+
 std::optional<int> ObserveCommands::run() {
+  if (*trace_) return trace();
   if (*ps_) return run_ps(json_);
   const char* name = *stat_ ? "stat" : *top_ ? "top" : *jstack_ ? "jstack" : nullptr;
   if (name == nullptr) return std::nullopt;

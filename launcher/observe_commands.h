@@ -1,9 +1,10 @@
-// The commands that look into running JVMs: ps, stat, top, jstack.
+// The commands that look into running JVMs: ps, stat, top, jstack, trace.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace wisp {
 
@@ -18,6 +19,7 @@ class ObserveCommands {
   CLI::App* stat_;
   CLI::App* top_;
   CLI::App* jstack_;
+  CLI::App* trace_;
   std::string pid_;
   bool json_ = false;
   bool openmetrics_ = false;
@@ -25,6 +27,11 @@ class ObserveCommands {
   double interval_ = 0;
   long count_ = 0;
   double timeout_ = 5;
+  std::vector<std::string> words_;
+  double seconds_ = 5;
+  std::string output_;
+  std::string buffer_;
+  std::optional<int> trace();
 };
 
 struct StatRequest {
@@ -33,6 +40,15 @@ struct StatRequest {
   double interval;  // 0: once
   long count;       // 0: until it ends
 };
+struct TraceRequest {
+  int pid;                        // or
+  std::vector<std::string> java;  // the words behind --, to be run and recorded
+  double seconds;                 // 0: until it ends
+  uint32_t buffer_kib;
+  std::string output;  // empty: wisp-trace-PID.json
+};
+int run_trace(const TraceRequest& request);
+int run_trace_report(const std::string& file, const std::string& output);
 int run_ps(bool json);
 int run_stat(const StatRequest& request);
 int run_top(int pid, double interval);

@@ -26,6 +26,7 @@ namespace wisp {
 namespace {
 
 using stats::kHeaderSize;
+constexpr int kTraceTimeoutMs = 3000;
 constexpr size_t kMaxSnapshot = size_t{1} << 30;
 
 int64_t now_ms() {
@@ -219,7 +220,46 @@ std::unique_ptr<StatisticsPage> StatisticsPage::open(int pid, PageError* error) 
   return page;
 }
 
+bool StatisticsPage::trace_on(uint32_t kib, PageError* error) {
+  if (header_->trace_state.load(std::memory_order_relaxed) == stats::TraceState::ByOption)
+    return true;
+  uint32_t none = 0;
+  traces_ = header_->trace_wanted.compare_exchange_strong(none, kib, std::memory_order_relaxed);
+  if (!traces_) {
+    *error = {fmt::format("process {} is being traced already (a trace that was killed is "
+                          "forgotten after ten seconds)",
+                          process_.pid()),
+              kExitFailure};
+    return false;
+  }
+  if (!wait_for_answer(kTraceTimeoutMs, error)) return false;
+  switch (header_->trace_state.load(std::memory_order_relaxed)) {
+    case stats::TraceState::On:
+    case stats::TraceState::ByOption:
+      return true;
+    case stats::TraceState::Refused:
+      *error = {fmt::format("process {} has no memory for a trace of {} KiB", process_.pid(), kib),
+                kExitFailure};
+      break;
+    default:
+      *error = {fmt::format("process {} runs a version of Wisp ({}) that has no trace",
+                            process_.pid(), release_),
+                kExitFailure};
+  }
+  trace_off();
+  return false;
+}
+
+void StatisticsPage::trace_off() {
+  if (!traces_) return;
+  traces_ = false;
+  header_->trace_wanted.store(0, std::memory_order_relaxed);
+  PageError ignored;
+  wait_for_answer(kTraceTimeoutMs, &ignored);
+}
+
 StatisticsPage::~StatisticsPage() {
+  if (header_ != nullptr) trace_off();
   if (header_ != nullptr) munmap(header_, kHeaderSize);
   if (fd_ >= 0) close(fd_);
 }

@@ -52,8 +52,13 @@ class StatisticsPage {
   std::optional<Statistics> read(PageError* error, int timeout_ms = 3000);
   const Process& process() const { return process_; }
 
+  // Asks for a trace of so many KiB and waits for it. By option it is on already.
+  bool trace_on(uint32_t kib, PageError* error);
+  void trace_off();  // unless it is on by option
+
  private:
   StatisticsPage() = default;
+  bool traces_ = false;  // it is we who asked for it
   bool wait_for_answer(int timeout_ms, PageError* error);
 
   Process process_;

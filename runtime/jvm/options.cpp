@@ -78,6 +78,16 @@ void set_stack_size(Options* options, const char* value, const char* name, Repor
   options->stack_size = (number + 4095) & ~4095ul;
 }
 
+void set_trace(Options* options, const char* value, const char* name, Report* report) {
+  unsigned long number = 0;
+  if (!parse_number(value, true, &number) || number < kMinTraceSize || number > kMaxTraceSize) {
+    report_error(report, "%s=%s: takes a size from 64k to 256m, such as 4m", name,
+                 Shown(value).text);
+    return;
+  }
+  options->trace_size = number;
+}
+
 void set_black(Options* options, const char* value, const char* name, Report* report) {
   rules_parse(&options->black, value, name, report);
 }
@@ -95,7 +105,7 @@ struct Setting {
 const Setting kSettings[] = {
     {"carriers", "carrierEngines", set_carriers}, {"sysmonTickUs", "sysmonTickUs", set_sysmon_tick},
     {"stacksize", "stacksize", set_stack_size},   {"black", "threadAsWisp.black", set_black},
-    {"white", "threadAsWisp.white", set_white},
+    {"white", "threadAsWisp.white", set_white},   {"trace", "trace", set_trace},
 };
 
 // HotSpot reads this one itself and refuses what it cannot read; here a bad value just says
@@ -201,7 +211,7 @@ void options_apply_list(Options* options, const char* text, const char* origin, 
     } else if (length != 0) {
       report_error(report,
                    "%s: '%s' is not an option; write carriers=N, "
-                   "sysmonTickUs=N, stacksize=SIZE, "
+                   "sysmonTickUs=N, stacksize=SIZE, trace=SIZE, "
                    "black=RULES or white=RULES, separated by commas",
                    origin, Shown(item).text);
     }

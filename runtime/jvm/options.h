@@ -17,6 +17,8 @@ constexpr long kMinSysmonTickUs = 100;
 constexpr long kMaxSysmonTickUs = 10'000'000;
 constexpr size_t kMinStackSize = 256u << 10;
 constexpr size_t kMaxStackSize = 1u << 30;
+constexpr size_t kMinTraceSize = 64u << 10;
+constexpr size_t kMaxTraceSize = 256u << 20;
 
 struct Options {
   bool enabled = false;
@@ -24,6 +26,7 @@ struct Options {
   int carriers = 0;             // 0: default_carriers()
   long sysmon_tick_us = kDefaultSysmonTickUs;
   size_t stack_size = 0;           // 0: what the JVM asks for
+  size_t trace_size = 0;           // 0: no trace before a reader asks for one
   int active_processor_count = 0;  // 0: not given
   bool container_support = true;   // -XX:-UseContainerSupport: the JVM ignores cgroup quotas
   RuleSet black;

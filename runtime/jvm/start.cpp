@@ -20,10 +20,12 @@
 #include "jvm/environment.h"
 #include "jvm/start_checks.h"
 #include "observe/publisher.h"
+#include "observe/trace.h"
 #include "platform/backoff.h"
 #include "platform/clock.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
+#include "scheduler/trace_ring.h"
 #include "signal/task_signals.h"
 #include "sync/join.h"
 
@@ -92,6 +94,8 @@ bool start_scheduler() {
     g_task_exiting = &join_exiting;
     bool ok = scheduler_start(config);
     if (!ok) warn("running on plain threads: cannot start kernel threads: %s", strerror(errno));
+    static_assert(kMinTraceSize == kMinTraceBytes && kMaxTraceSize == kMaxTraceBytes);
+    if (ok && g_options.trace_size != 0) stats::trace_by_option(g_options.trace_size);
     if (ok) stats::publisher_start();
     verbose("on, %d carriers, tick %ld us", config.carriers, g_options.sysmon_tick_us);
     state.store(ok ? 2 : 3, std::memory_order_release);

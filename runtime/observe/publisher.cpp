@@ -4,24 +4,17 @@
 #include "observe/publisher.h"
 
 #include <fcntl.h>
-#include <linux/memfd.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "observe/collect.h"
+#include "observe/memfd.h"
+#include "observe/trace.h"
 #include "platform/clock.h"
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
-#endif
-#ifndef F_ADD_SEALS
-#define F_ADD_SEALS 1033
-#define F_SEAL_SEAL 1
-#define F_SEAL_SHRINK 2
-#endif
 #ifndef WISP_VERSION
 #define WISP_VERSION "dev"
 #endif
@@ -40,27 +33,13 @@ struct Page {
   size_t room = 0;
 };
 
-void* map(int fd, size_t size, long offset) {
-  long p = kernel::call(SYS_mmap, 0, static_cast<long>(size), PROT_READ | PROT_WRITE, MAP_SHARED,
-                        fd, offset);
-  if (p < 0 && p > -4096) return nullptr;
-  // A forked child must not write into its parent's page.
-  kernel::call(SYS_madvise, p, static_cast<long>(size), MADV_DONTFORK);
-  return reinterpret_cast<void*>(p);
-}
-
 bool open_page(Page* page) {
-  long name = reinterpret_cast<long>(kMemfdName);
-  // Where vm.memfd_noexec demands it the flag is needed; kernels before 6.3 do not know it.
-  long fd = kernel::call(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-  if (fd == -EINVAL) fd = kernel::call(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int fd = page->fd = memfd_create_private(kMemfdName);
   if (fd < 0) return false;
-  page->fd = static_cast<int>(fd);
-  kernel::call(SYS_fchmod, fd, 0600);
   // fallocate, not ftruncate: what it promised, a store cannot fail to find (SIGBUS).
   if (kernel::call(SYS_fallocate, fd, 0, 0, kHeaderSize) != 0) return false;
-  kernel::call(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL);
-  page->header = static_cast<PageHeader*>(map(page->fd, kHeaderSize, 0));
+  memfd_seal(fd);
+  page->header = static_cast<PageHeader*>(memfd_map(fd, kHeaderSize, 0));
   if (page->header == nullptr) return false;
   PageHeader* h = page->header;
   h->version = kVersion;
@@ -68,6 +47,7 @@ bool open_page(Page* page) {
   h->pid = kernel::getpid();
   h->carriers = g_scheduler.carrier_count;
   h->started_ns = realtime_ns();
+  h->trace_state.store(trace_serve(0), std::memory_order_relaxed);
   strncpy(h->release, WISP_VERSION, sizeof h->release - 1);
   // release: who finds the magic finds the rest.
   __atomic_store_n(&h->magic, kMagic, __ATOMIC_RELEASE);
@@ -79,7 +59,7 @@ bool make_room(Page* page, size_t size) {
   size_t room = (size + size / 4 + 65535) & ~size_t{65535};
   if (kernel::call(SYS_fallocate, page->fd, 0, kHeaderSize, static_cast<long>(room)) != 0)
     return false;
-  void* fresh = map(page->fd, room, kHeaderSize);
+  void* fresh = memfd_map(page->fd, room, kHeaderSize);
   if (fresh == nullptr) return false;
   if (page->snapshot != nullptr)
     kernel::call(SYS_munmap, reinterpret_cast<long>(page->snapshot), static_cast<long>(page->room));
@@ -128,8 +108,14 @@ void* publisher_main(void*) {
     uint32_t served = h->served.load(std::memory_order_relaxed);
     timespec keep{static_cast<time_t>(kKeepNs / 1'000'000'000), 0};
     while (h->request.load(std::memory_order_acquire) == served) {
-      long r = futex(&h->request, FUTEX_WAIT, served, page.snapshot != nullptr ? &keep : nullptr);
-      if (r == -ETIMEDOUT) drop_snapshot(&page);
+      bool holds = page.snapshot != nullptr || trace_memory_held();
+      long r = futex(&h->request, FUTEX_WAIT, served, holds ? &keep : nullptr);
+      if (r == -ETIMEDOUT) {
+        drop_snapshot(&page);
+        trace_expire();
+        h->trace_wanted.store(0, std::memory_order_relaxed);
+        h->trace_state.store(trace_serve(0), std::memory_order_relaxed);
+      }
     }
     uint32_t request = h->request.load(std::memory_order_acquire);
     uint64_t now = monotonic_ns();
@@ -138,6 +124,8 @@ void* publisher_main(void*) {
       kernel::call(SYS_nanosleep, reinterpret_cast<long>(&rest), 0);
       request = h->request.load(std::memory_order_acquire);
     }
+    h->trace_state.store(trace_serve(h->trace_wanted.load(std::memory_order_relaxed)),
+                         std::memory_order_relaxed);
     write_snapshot(&page);
     last = monotonic_ns();
     h->served.store(request, std::memory_order_release);

@@ -11,7 +11,8 @@
 //               sequence odd -> writes the snapshot behind the header -> sequence even ->
 //               served = the request it saw, wakes
 //   reader:     copies the snapshot with pread(2); valid if `sequence` was even and is unchanged
-// The runtime never reads anything back from the page but `request`, whose value it only copies.
+// The runtime never reads anything back from the page but `request`, whose value it only copies,
+// and `trace_wanted`, a size that it checks.
 // The reader believes nothing: sizes, counts and strings are checked on its own copy.
 //
 // Fixed-size little records, native byte order. A newer runtime may append fields to records; the
@@ -31,6 +32,15 @@ constexpr uint32_t kNameSize = 16;
 constexpr uint32_t kNone = ~0u;
 constexpr uint64_t kNever = ~0ull;
 
+// The trace of scheduling events (scheduler/trace_ring.h): what became of trace_wanted.
+enum class TraceState : uint32_t {
+  Unknown,  // a runtime that has no trace
+  Off,
+  On,
+  ByOption,  // on from the start to the end of the process
+  Refused,   // no memory for it, or a size out of range
+};
+
 struct PageHeader {
   uint64_t magic;
   uint32_t version;
@@ -44,6 +54,10 @@ struct PageHeader {
   std::atomic<uint32_t> sequence;  // odd: the snapshot is being written
   uint32_t reserved;
   std::atomic<uint64_t> snapshot_size;  // bytes behind the header
+  // KiB of trace rings, 0 = no trace; who sets it from 0 traces, and asks again (`request`) within
+  // ten seconds, or is forgotten. Looked at with each request.
+  std::atomic<uint32_t> trace_wanted;
+  std::atomic<TraceState> trace_state;
 };
 static_assert(sizeof(PageHeader) <= kHeaderSize);
 

@@ -157,6 +157,7 @@ void switch_out(WispTask* self) {
   void* left;
   // acquire: see finish_switch.
   if (next != nullptr && WISP_LIKELY(next->on_cpu.load(std::memory_order_acquire) == 0)) {
+    if (tracing()) trace_switch(c, self, next, now);
     prepare(w, c, next, now);
 #if WISP_SWITCH_FS
     left = switch_context(&self->context, &next->context, next->tp, self);
@@ -167,6 +168,7 @@ void switch_out(WispTask* self) {
     fiber_enter(&self->fiber);
 #endif
   } else {
+    if (tracing()) trace_switch(c, self, nullptr, now);
     w->dispatch_next = next;
     w->current = nullptr;
     if (c != nullptr) c->current.store(nullptr, std::memory_order_release);
@@ -187,6 +189,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
   // On the worker's own stack it holds no task: waiting here cannot close a circle.
   for (Backoff backoff; task->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
   c->now = ticks();
+  trace(c, TraceKind::Run, task, kNoTraceTask, c->now);
   prepare(w, c, task, c->now);
 #if WISP_SWITCH_FS
   void* left = switch_context(&w->native, &task->context, task->tp, nullptr);
@@ -203,6 +206,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
 // ---- what the layers above call -------------------------------------------------------------
 
 void park_current(WispTask* self) {
+  if (tracing()) self->left_by = TraceKind::Park;
   self->state.store(TaskState::Parked, std::memory_order_relaxed);
   if (self->carrier != nullptr) bump(self->carrier->parks);
   switch_out(self);
@@ -224,7 +228,9 @@ void yield_current(WispTask* self) {
       self->carrier = c;
       self->handoff.set(HandOff::None);
       c->current.store(self, std::memory_order_release);
+      trace(c, TraceKind::Run, self);
     } else {
+      if (tracing()) self->left_by = TraceKind::Yield;
       self->state.store(TaskState::Ready, std::memory_order_relaxed);
       g_scheduler.global.push(self);
       announce_work();
@@ -243,6 +249,7 @@ void yield_current(WispTask* self) {
       return;
     }
   }
+  if (tracing()) self->left_by = TraceKind::Yield;
   self->state.store(TaskState::Ready, std::memory_order_relaxed);
   push_local(c, self);
   switch_out(self);
@@ -273,6 +280,7 @@ void task_arm_context(WispTask* task) {
 void exit_current(WispTask* self, void* result) {
   RuntimeEntry entry;
   self->result = result;
+  if (tracing()) trace_end(self);
   if (self->carrier != nullptr)
     bump(self->carrier->completed);
   else

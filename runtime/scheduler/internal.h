@@ -8,6 +8,7 @@
 #include "scheduler/idle.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/trace.h"
 
 namespace wisp {
 

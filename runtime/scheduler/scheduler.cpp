@@ -57,8 +57,13 @@ static inline void announce_wake(Carrier* c, WispTask* waker, bool displaced) {
 }
 
 void ready(WispTask* task) {
-  task->state.store(TaskState::Ready, std::memory_order_relaxed);
   ThreadSelf& me = thread_self();
+  if (tracing()) {
+    // Who polls may not own the carrier that it will hand the tasks to.
+    bool io = me.collect != nullptr;
+    trace_ready(io ? nullptr : my_carrier(), task, me.task, io);
+  }
+  task->state.store(TaskState::Ready, std::memory_order_relaxed);
   if (WISP_UNLIKELY(me.collect != nullptr)) {
     me.collect->append(task);
     return;
@@ -107,6 +112,7 @@ BlockingRegion::BlockingRegion() : task_(current_task()) {
   if (!task_->handoff.is_none()) runtime_enter_slow(task_);
   if (Carrier* c = task_->carrier) {
     Worker* w = task_->worker.load(std::memory_order_relaxed);
+    trace(c, TraceKind::HandOff, task_);
     task_->carrier = nullptr;
     w->carrier = nullptr;
     task_->handoff.set(HandOff::Taken);
@@ -135,6 +141,7 @@ BlockingRegion::~BlockingRegion() {
     task_->carrier = c;
     task_->handoff.set(HandOff::None);
     bump(c->switches);
+    trace(c, TraceKind::Run, task_);
     c->current.store(task_, std::memory_order_release);
   }
 }

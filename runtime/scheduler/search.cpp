@@ -12,7 +12,10 @@ static WispTask* steal_ring(Carrier* c, Carrier* victim) {
   uint32_t n = victim->queue.steal(loot, kMax);
   if (n == 0) return nullptr;
   for (uint32_t i = 1; i < n; ++i) push_local(c, loot[i]);
-  for (uint32_t i = 0; i < n; ++i) bump(loot[i]->times_stolen);
+  for (uint32_t i = 0; i < n; ++i) {
+    bump(loot[i]->times_stolen);
+    trace(c, TraceKind::Steal, loot[i], victim->index);
+  }
   bump(c->steals);
   return loot[0];
 }
@@ -46,6 +49,7 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
     return nullptr;
   }
   bump(t->times_stolen);
+  trace(c, TraceKind::Steal, t, victim->index);
   bump(c->steals);
   return t;
 }

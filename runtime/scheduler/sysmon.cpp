@@ -65,6 +65,7 @@ static bool retake_kept(Carrier* c, WispTask* t) {
   }
   // The carrier is ours: its task runs on without it.
   c->current.store(nullptr, std::memory_order_release);
+  trace(c, TraceKind::Preempt, t);
   t->times_preempted.fetch_add(1, std::memory_order_relaxed);
   bump(c->preemptions);
   s.preemptions.fetch_add(1, std::memory_order_relaxed);

@@ -14,6 +14,7 @@
 #include "platform/thread_self.h"
 #include "scheduler/handoff.h"
 #include "scheduler/timer_heap.h"
+#include "scheduler/trace_ring.h"
 #include "sync/waiter.h"
 
 namespace wisp {
@@ -44,6 +45,7 @@ struct alignas(kCacheLine) WispTask {
   uint64_t wake_to_park = 0;  // EWMA of ticks from a wake to its own next park
   bool recycle_on_leave =
       false;  // dead and nobody will join it: written just before the last switch
+  TraceKind left_by = TraceKind::None;  // while traced: why it is about to leave its carrier
   std::atomic<TaskState> state{TaskState::Created};  // for observers; relaxed
 
 #if !WISP_SWITCH_FS

@@ -72,6 +72,7 @@ uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns) {
   while (fired != nullptr) {
     WispTask* t = fired;
     fired = t->queue_next;
+    trace(into, TraceKind::Timer, t);
     t->state.store(TaskState::Ready, std::memory_order_relaxed);
     if (into != nullptr)
       push_local(into, t);

@@ -206,6 +206,7 @@ static WispTask* next_task(Worker* w) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (s.idle.idle() != 0 && any_work_visible(nullptr) && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
+      trace(w->carrier, TraceKind::Awake, nullptr);
       forget_own_cpu(w);
       continue;
     }
@@ -236,6 +237,7 @@ static WispTask* next_task(Worker* w) {
       continue;
     }
     bump(c->idles);
+    trace(c, TraceKind::Idle, nullptr);
     // Read before it is published: from then on `searching` belongs to whoever wakes this worker.
     bool searching = w->searching;
     w->searching = false;
@@ -247,9 +249,11 @@ static WispTask* next_task(Worker* w) {
     if (any_work_visible(nullptr) && s.idle.take_back(w)) {
       uint64_t now = ticks();
       w->carrier->now = now;
+      trace(w->carrier, TraceKind::Awake, nullptr, kNoTraceTask, now);
       continue;
     }
     sleep_until_bound(w);
+    trace(w->carrier, TraceKind::Awake, nullptr);
     forget_own_cpu(w);
     // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched
     // may now be watched by nobody.

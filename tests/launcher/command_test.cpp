@@ -87,8 +87,14 @@ TEST(Command, UsageErrorsEndWithTwo) {
 TEST(ManPage, KeepsStepWithHelp) {
   std::string man = man_page();
   ASSERT_FALSE(man.empty());
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{}, {"jdk"}, {"doctor"}, {"ps"}, {"stat"}, {"top"}, {"jstack"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"jdk"},
+                                                {"doctor"},
+                                                {"ps"},
+                                                {"stat"},
+                                                {"top"},
+                                                {"jstack"},
+                                                {"trace"}}) {
     std::vector<std::string> args = {kWisp};
     args.insert(args.end(), words.begin(), words.end());
     args.push_back("--help");
@@ -130,7 +136,7 @@ TEST(OptionsPage, KeepsStepWithTheTable) {
     EXPECT_TRUE(contains(page, "`-Dcom.alibaba.wisp." + (*at)[2].str() + "=")) << (*at)[2].str();
     EXPECT_TRUE(contains(page, "`" + (*at)[1].str() + "`")) << (*at)[1].str();
   }
-  EXPECT_EQ(rows, 5);
+  EXPECT_EQ(rows, 6);
   std::string man = man_page();
   for (std::sregex_iterator at(source.begin(), source.end(), row), end; at != end; ++at) {
     EXPECT_TRUE(contains(man, "-Dcom.alibaba.wisp." + (*at)[2].str() + "=")) << (*at)[2].str();

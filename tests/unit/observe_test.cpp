@@ -1,5 +1,5 @@
-// wisp ps, stat, top and jstack, and the MXBean, against real JVMs: JDK 17 and 25 and what else is
-// here.
+// wisp ps, stat, top, trace and jstack, and the MXBean, against real JVMs: JDK 17 and 25 and what
+// else is here.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -178,6 +178,114 @@ TEST_P(Observe, JstackOfAStuckJvmShowsTheTasks) {
   EXPECT_TRUE(matches(text.out, " - Coroutine \\[0x[0-9a-f]+\\] \"parked-one\" #\\d+ active="))
       << text.out;
   EXPECT_TRUE(contains(text.out, "CARRIER"));
+}
+
+// The trace event format, event by event: fields and their types, no slice over another one of its
+// track, arrows that begin and end, thread names.
+const char kTraceCheck[] = R"(
+import json,sys
+d=json.load(open(sys.argv[1]))
+tracks={};names={};flows={};fields={
+ 'X':{'ph','pid','tid','ts','dur','cat','name','args'},'M':{'ph','pid','tid','name','args'},
+ 'i':{'ph','s','pid','tid','ts','cat','name','args'},'s':{'ph','pid','tid','ts','cat','name','id'},
+ 'f':{'ph','pid','tid','ts','cat','name','id','bp'}}
+for e in d['traceEvents']:
+  assert set(e)==fields[e['ph']],e
+  assert type(e['pid']) is int and type(e['tid']) is int and type(e['name']) is str,e
+  assert 0<=e['tid']<=d['otherData']['carriers'],e
+  if e['ph']!='M': assert e['ts']>=0,e
+  if e['ph']=='M' and e['name']=='thread_name': names[e['tid']]=e['args']['name']
+  if e['ph']=='X':
+    assert e['dur']>=0 and type(e['args']['task']) is int,e
+    assert e['args']['end'] in ('park','yield','end','hand-off','preempt','unknown'),e
+    tracks.setdefault(e['tid'],[]).append(e)
+  if e['ph']=='s': assert e['id'] not in flows,e; flows[e['id']]=e
+  if e['ph']=='f': assert flows.pop(e['id'])['ts']<=e['ts'] and e['bp']=='e',e
+assert not flows
+assert names=={0:'no carrier',1:'carrier 0',2:'carrier 1'},names
+for t in tracks.values():
+  for a,b in zip(t,t[1:]): assert a['ts']+a['dur']<=b['ts']+1e-4,(a,b)
+x=[e for t in tracks.values() for e in t]
+both={'ping','pong'}
+assert both<={e['name'] for e in x},{e['name'] for e in x}
+assert any({e['name'],e['args'].get('wakerName')}==both and e['args']['wokenBy']=='task' for e in x)
+)";
+
+TEST_P(Observe, Trace) {
+  Jvm jvm(GetParam());
+  std::string file = scratch() + "/trace.json", page = scratch() + "/trace.html";
+  Result made = run({"trace", jvm.pid(), "--seconds", "0.5", "--output", file});
+  ASSERT_EQ(made.exit, 0) << made.all();
+  EXPECT_TRUE(matches(made.err, "wisp: \\d+ events of 2 carriers in .*trace.json, \\d+ older"));
+  Result checked = spawn({.args = {"/usr/bin/python3", "-c", kTraceCheck, file}});
+  EXPECT_EQ(checked.exit, 0) << checked.err;
+
+  Result report = run({"trace", "report", file, "--output", page});
+  ASSERT_EQ(report.exit, 0) << report.all();
+  std::string html = spawn({.args = {"/bin/cat", page}}).out;
+  EXPECT_TRUE(matches(html, "<tr><td>ping</td><td>pong</td><td class=\"n\">\\d+</td>"));
+  EXPECT_TRUE(matches(html, "\\d+ wake-ups: median "));
+  EXPECT_TRUE(contains(html, ">carrier 1</text>"));
+  for (const char* foreign : {"<script", "http:", "https:", "url(", "@import"})
+    EXPECT_FALSE(contains(html, foreign)) << foreign;
+  Result xml = spawn({.args = {"/usr/bin/python3", "-c",
+                               "import re,sys,xml.dom.minidom as m\nt=open(sys.argv[1]).read()\n"
+                               "s=re.findall('<svg.*?</svg>',t,re.S)\nassert len(s)==2\n"
+                               "for x in s: m.parseString(x)",
+                               page}});
+  EXPECT_EQ(xml.exit, 0) << xml.err;
+
+  // Smaller rings; and it was switched off: a second trace is not "already".
+  Result small = run({"trace", jvm.pid(), "--seconds", "0.2", "--buffer", "64k", "-o", file});
+  EXPECT_EQ(small.exit, 0) << small.all();
+  checked = spawn({.args = {"/usr/bin/python3", "-c", kTraceCheck, file}});
+  EXPECT_EQ(checked.exit, 0) << checked.err;
+}
+
+TEST_P(Observe, TraceOfAProgramItStarts) {
+  std::string file = scratch() + "/started.json";
+  Result made = run({"trace", "--output", file, "--", "java", "--jdk", GetParam(), "-Xmx64m", "-cp",
+                     OBSERVE_CLASSES, "ObserveWorkload", "jmx"});
+  if (contains(made.all(), "InstanceNotFound") && contains(GetParam(), "11.0.2"))
+    GTEST_SKIP() << "an image without jdk.management";
+  ASSERT_EQ(made.exit, 0) << made.all();
+  EXPECT_TRUE(contains(made.out, "none=null"));
+  Result checked = spawn({.args = {"/usr/bin/python3", "-c",
+                                   "import json,sys\nd=json.load(open(sys.argv[1]))\n"
+                                   "n=[e['name'] for e in d['traceEvents'] if e['ph']=='X']\n"
+                                   "assert 'main' in n or 'java' in n,n\n"
+                                   "assert any(e['name']=='task start' for e in d['traceEvents'])",
+                                   file}});
+  EXPECT_EQ(checked.exit, 0) << checked.err;
+  Result failed =
+      run({"trace", "--output", file, "--", "java", "--jdk", GetParam(), "NoSuchClass"});
+  EXPECT_EQ(failed.exit, 1) << failed.all();
+}
+
+TEST_P(Observe, TraceErrors) {
+  Jvm jvm(GetParam());
+  struct {
+    std::vector<std::string> args;
+    int exit;
+    const char* part;
+  } const cases[] = {
+      {{"trace", jvm.pid(), "--seconds", "0"}, 2, "--seconds takes 0.1 to 3600"},
+      {{"trace", jvm.pid(), "--buffer", "63k"}, 2, "--buffer=63k: takes a size from 64k to 256m"},
+      {{"trace", jvm.pid(), "--buffer", "4q"}, 2, "--buffer=4q: takes a size"},
+      {{"trace", jvm.pid(), jvm.pid()}, 2, "is too much"},
+      {{"trace", "abc"}, 2, "'abc' is not a process id; takes PID, report FILE or -- java"},
+      {{"trace", "report"}, 2, "takes one file"},
+      {{"trace", "report", "/nowhere"}, 2, "/nowhere: No such file"},
+      {{"trace", "report", "/etc/passwd"}, 2, "is cut off or is no JSON"},
+      {{"trace", "report", "/dev/zero"}, 2, "takes a file of at most 1 GiB"},
+      {{"trace", std::to_string(getpid())}, 1, "is not a JVM that Wisp runs in"},
+      {{"trace", jvm.pid(), "--seconds", "0.1", "-o", "/nowhere/x"}, 1, "cannot write /nowhere/x"},
+  };
+  for (const auto& c : cases) {
+    Result result = run(c.args);
+    EXPECT_EQ(result.exit, c.exit) << c.part << result.all();
+    EXPECT_TRUE(contains(result.err, c.part)) << result.err;
+  }
 }
 
 TEST_P(Observe, StoppedAndGone) {

@@ -68,11 +68,13 @@ TEST_F(OptionsTest, Documented) {
   const Options& o = gather(
       {"-XX:+UnlockExperimentalVMOptions", "-XX:+UseWisp2", "-XX:ActiveProcessorCount=4",
        kD + "carrierEngines=2", kD + "sysmonTickUs=100000", kD + "stacksize=1m",
+       kD + "trace=4m",
        kD + "threadAsWisp.black=name:a*;package:b", kD + "threadAsWisp.white=class:c.D", "Main"});
   EXPECT_TRUE(o.enabled);
   EXPECT_EQ(o.carriers, 2);
   EXPECT_EQ(o.sysmon_tick_us, 100000);
   EXPECT_EQ(o.stack_size, 1u << 20);
+  EXPECT_EQ(o.trace_size, 4u << 20);
   EXPECT_EQ(o.active_processor_count, 4);
   EXPECT_EQ(o.black.count, 2);
   EXPECT_EQ(o.white.count, 1);
@@ -129,6 +131,9 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
       {"carrierEngines", "carrierEngines=: takes"},
       {"sysmonTickUs=99", "sysmonTickUs=99: takes microseconds from 100 to 10000000"},
       {"stacksize=64k", "stacksize=64k: takes a size from 256k to 1g"},
+      {"trace=63k", "trace=63k: takes a size from 64k to 256m"},
+      {"trace=257m", "takes"},
+      {"trace=on", "takes"},
       {"stacksize=2g", "takes"},
       {"stacksize=1mb", "takes"},
       {"stacksize=18446744073709551615g", "takes"},

@@ -1,0 +1,108 @@
+// From events to slices: per carrier, what ran from when to when; and for each slice the event that
+// made its task ready, whichever ring that is in.
+#include <algorithm>
+#include <unordered_map>
+
+#include "trace.h"
+
+namespace wisp {
+namespace {
+
+bool makes_ready(TraceKind kind) {
+  return kind == TraceKind::Start || kind == TraceKind::Unpark || kind == TraceKind::Timer ||
+         kind == TraceKind::Io;
+}
+
+// How the event ends the slice of the task it names; null: it does not.
+const char* ends(TraceKind kind) {
+  switch (kind) {
+    case TraceKind::Park:
+      return "park";
+    case TraceKind::Yield:
+      return "yield";
+    case TraceKind::End:
+      return "end";
+    case TraceKind::HandOff:
+      return "hand-off";
+    case TraceKind::Preempt:
+      return "preempt";
+    default:
+      return nullptr;
+  }
+}
+
+// trace_end: a task that no event ends has run up to there.
+void slices_of(const std::vector<TraceEvent>& events, uint64_t trace_end,
+               std::vector<TraceSlice>* out) {
+  TraceSlice open{};
+  bool running = false;
+  auto close = [&](uint64_t ns, const char* how) {
+    if (!running) return;
+    running = false;
+    open.end_ns = ns;
+    open.end = how;
+    out->push_back(open);
+  };
+  for (const TraceEvent& event : events) {
+    if (event.kind == TraceKind::Run) {
+      close(event.ns, "unknown");
+      open = {event.carrier, event.task,   event.ns, event.ns,       "unknown",
+              nullptr,       kNoTraceTask, 0,        kNoTraceCarrier};
+      running = true;
+    } else if (const char* how = ends(event.kind)) {
+      if (event.task == open.task) close(event.ns, how);
+    } else if (event.kind == TraceKind::Idle) {
+      close(event.ns, "unknown");
+    }
+  }
+  close(trace_end, "unknown");
+}
+
+}  // namespace
+
+std::vector<TraceSlice> trace_slices(const Trace& trace) {
+  std::vector<TraceSlice> slices;
+  std::unordered_map<uint32_t, std::vector<const TraceEvent*>> wakes;
+  uint64_t trace_end = 0;
+  for (const auto& ring : trace.rings)
+    if (!ring.empty()) trace_end = std::max(trace_end, ring.back().ns);
+  for (const auto& ring : trace.rings) {
+    if (&ring != &trace.rings.back()) slices_of(ring, trace_end, &slices);
+    for (const TraceEvent& event : ring)
+      if (makes_ready(event.kind)) wakes[event.task].push_back(&event);
+  }
+  auto earlier = [](const TraceEvent* a, const TraceEvent* b) { return a->ns < b->ns; };
+  for (auto& [task, list] : wakes) std::sort(list.begin(), list.end(), earlier);
+  // In the order of time, task by task: each wake belongs to the first slice behind it, and a slice
+  // that follows a yield, or whose wake was overwritten, to none.
+  std::vector<TraceSlice*> order;
+  for (TraceSlice& slice : slices) order.push_back(&slice);
+  std::stable_sort(order.begin(), order.end(),
+                   [](auto* a, auto* b) { return a->begin_ns < b->begin_ns; });
+  std::unordered_map<uint32_t, size_t> used;
+  for (TraceSlice* slice : order) {
+    auto list = wakes.find(slice->task);
+    if (list == wakes.end()) continue;
+    size_t& at = used[slice->task];
+    const TraceEvent* wake = nullptr;
+    while (at < list->second.size() && list->second[at]->ns <= slice->begin_ns)
+      wake = list->second[at++];
+    if (wake == nullptr) continue;
+    slice->ready_ns = wake->ns;
+    switch (wake->kind) {
+      case TraceKind::Timer:
+        slice->woken_by = "timer";
+        break;
+      case TraceKind::Io:
+        slice->woken_by = "io";
+        break;
+      default:
+        slice->woken_by = wake->other != kNoTraceTask ? "task" : "thread";
+        slice->waker = wake->other;
+        slice->waker_carrier = wake->carrier;
+    }
+  }
+  return slices;
+}
+
+}  // namespace wisp
