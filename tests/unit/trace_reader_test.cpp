@@ -157,8 +157,9 @@ TEST(TraceReader, RandomFilesNeverHurt) {
     }
     std::vector<char> exact(text.begin(), text.end());
     TraceFile file;
-    if (parse_trace_file({exact.data(), exact.size()}, &file).empty())
+    if (parse_trace_file({exact.data(), exact.size()}, &file).empty()) {
       EXPECT_FALSE(trace_report(file).empty());
+    }
   }
 }
 

@@ -20,7 +20,9 @@ Trace read_own() {
   auto rings = TraceRingsFile::open(Process(getpid()));
   Trace trace;
   EXPECT_NE(rings, nullptr);
-  if (rings != nullptr) EXPECT_TRUE(rings->read(&trace));
+  if (rings != nullptr) {
+    EXPECT_TRUE(rings->read(&trace));
+  }
   return trace;
 }
 
