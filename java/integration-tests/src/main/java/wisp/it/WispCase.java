@@ -37,7 +37,7 @@ public @interface WispCase {
 
     int maxJdk() default Integer.MAX_VALUE;
 
-    /** A file that the JDK must have, relative to its home, for example {@code bin/jstack}. */
+    /** What the JDK must have: a file, relative to its home ({@code bin/jstack}), or a module ({@code module:NAME}). */
     String requires() default "";
 
     int[] carriers() default {1, 2, 4};

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 
 /** A JDK that scripts/list-jdks found and ran. */
 record Jdk(int major, String version, Path home) {
@@ -32,8 +33,18 @@ record Jdk(int major, String version, Path home) {
         return home.resolve("bin/java");
     }
 
-    boolean has(String file) {
-        return Files.exists(home.resolve(file));
+    /** A file below its home, or "module:NAME": images made by jlink lack some. */
+    boolean has(String what) {
+        if (!what.startsWith("module:")) {
+            return Files.exists(home.resolve(what));
+        }
+        try {
+            String release = Files.readString(home.resolve("release"));
+            return !release.contains("MODULES=")
+                    || release.matches("(?s).*MODULES=\"[^\"]*\\b" + Pattern.quote(what.substring(7)) + "[ \"].*");
+        } catch (IOException e) {
+            return true;
+        }
     }
 
     /** The flags that switch this collector on, or null when this JDK lacks it. */

@@ -6,7 +6,7 @@ import wisp.it.WispCase;
 import wisp.it.cases.rules.dark.DarkJobs;
 
 /** Rules by class hold for Thread subclasses and for Runnables; rules by package for both and for lambdas. */
-@WispCase(smoke = true, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=class:wisp.it.cases.rules.BlackClasses$Marked;"
+@WispCase(requires = "module:jdk.management", smoke = true, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=class:wisp.it.cases.rules.BlackClasses$Marked;"
         + "class=wisp.it.cases.rules.BlackClasses$Job;package:wisp.it.cases.rules.dark;class:java.util.concurrent.ThreadPoolExecutor$Worker;"
         + "class:java.util.concurrent.ForkJoinWorkerThread;class:wisp.it.cases.rules.BlackClasses$$Lambda")
 public final class BlackClasses {

@@ -5,7 +5,7 @@ import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** Names on the black list, with both wild cards and both separators, stay plain threads; others do not. */
-@WispCase(smoke = true, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=name:black-*;name=on?;name:exact;name:pool-1-thread-*")
+@WispCase(requires = "module:jdk.management", smoke = true, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=name:black-*;name=on?;name:exact;name:pool-1-thread-*")
 public final class BlackNames {
     public static void main(String[] args) throws Exception {
         Probe.run(Probe.named("black-1", false));

@@ -5,7 +5,7 @@ import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** With both lists the black one wins; main is named by its name, its class or its package. */
-@WispCase(wispFlags = {"-Dcom.alibaba.wisp.threadAsWisp.white=name:w*;package:java.util.concurrent;package:java.lang",
+@WispCase(requires = "module:jdk.management", wispFlags = {"-Dcom.alibaba.wisp.threadAsWisp.white=name:w*;package:java.util.concurrent;package:java.lang",
         "-Dcom.alibaba.wisp.threadAsWisp.black=name:wb*;class:java.util.concurrent.ForkJoinWorkerThread;name:pool-2-*"})
 public final class BlackOverWhite {
     private static final class Own extends Thread {

@@ -7,7 +7,7 @@ import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** main obeys the rules as well: here it stays a plain thread, and works together with tasks. */
-@WispCase(carriers = 1, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=name:main")
+@WispCase(requires = "module:jdk.management", carriers = 1, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.black=name:main")
 public final class MainBlack {
     public static void main(String[] args) throws Exception {
         Probe.reportMain(false);

@@ -3,7 +3,7 @@ package wisp.it.cases.rules;
 import wisp.it.WispCase;
 
 /** Without a rule main is a task like the others. */
-@WispCase(carriers = 1, smoke = true)
+@WispCase(requires = "module:jdk.management", carriers = 1, smoke = true)
 public final class MainConverted {
     public static void main(String[] args) throws Exception {
         Probe.reportMain(true);

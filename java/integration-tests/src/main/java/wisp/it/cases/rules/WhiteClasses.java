@@ -5,7 +5,7 @@ import wisp.it.WispCase;
 import wisp.it.cases.rules.dark.DarkJobs;
 
 /** A white list by class and package: subclasses of Thread, Runnables and lambdas it names; nothing else. */
-@WispCase(wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.white=class:wisp.it.cases.rules.WhiteClasses$Marked;class:wisp.it.cases.rules.WhiteClasses$Job;"
+@WispCase(requires = "module:jdk.management", wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.white=class:wisp.it.cases.rules.WhiteClasses$Marked;class:wisp.it.cases.rules.WhiteClasses$Job;"
         + "class:wisp.it.cases.rules.WhiteClasses$$Lambda;package:wisp.it.cases.rules.dark")
 public final class WhiteClasses {
     private static class Marked extends Thread {

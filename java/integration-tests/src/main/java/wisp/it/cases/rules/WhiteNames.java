@@ -5,7 +5,7 @@ import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** With a white list only what it names becomes a task. */
-@WispCase(smoke = true, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.white=name:white-*;name:both;name:pool-1-thread-?")
+@WispCase(requires = "module:jdk.management", smoke = true, wispFlags = "-Dcom.alibaba.wisp.threadAsWisp.white=name:white-*;name:both;name:pool-1-thread-?")
 public final class WhiteNames {
     public static void main(String[] args) throws Exception {
         Probe.report("main, which is not named", false);
