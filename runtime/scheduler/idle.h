@@ -115,20 +115,6 @@ class IdleSet {
     lock_.unlock();
     return worker;
   }
-  // The same for a worker in the list that wants another one beside it; leaves two carriers.
-  WorkerT* take_other_pair(WorkerT* self) {
-    lock_.lock();
-    WorkerT* worker = nullptr;
-    if (idle() >= 2) {
-      worker = workers_ != self ? workers_ : workers_->next;
-      if (worker != nullptr) {
-        remove_spare(worker);
-        bind(pop_carrier(), worker);
-      }
-    }
-    lock_.unlock();
-    return worker;
-  }
   // A spare worker for a carrier that changes hands, or null.
   WorkerT* take_spare(CarrierT* carrier) {
     lock_.lock();

@@ -4,7 +4,6 @@
 #include "platform/log.h"
 #include "scheduler/carrier.h"
 #include "scheduler/chaos.h"
-#include "scheduler/forecast.h"
 #include "scheduler/idle.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
@@ -36,7 +35,6 @@ struct Scheduler {
   uint32_t carrier_count = 0;
   GlobalQueue global;
   IdleSet<Carrier, Worker, SpinLock> idle;
-  Forecast forecast;
   std::atomic<Worker*> all_workers{nullptr};
   std::atomic<uint32_t> worker_count{0};
   std::atomic<uint64_t> tasks_created{0}, handoffs{0}, preemptions{0};

@@ -20,8 +20,7 @@ uint64_t watched_deadline() { return g_watched.load(std::memory_order_relaxed); 
 
 constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
-constexpr uint64_t kHelperSpinUs = 120;  // one that was called ahead of a deadline
-constexpr uint32_t kMaxSpares = 64;      // beyond carriers; more leave for good
+constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
 void wake_searcher() {
   Scheduler& s = g_scheduler;
@@ -32,7 +31,6 @@ void wake_searcher() {
       w->searching = true;
       bump(w->carrier->wakeups);
       wake_worker(w, kRunCarrier);
-      s.forecast.help_wanted();
       return;
     }
     s.idle.stop_searching();
@@ -119,27 +117,6 @@ static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
   me.depth.store(1, std::memory_order_relaxed);
 }
 
-// The keeper, up before its deadline because help is expected (forecast.h): sends for the helper
-// and waits for the deadline, or until it is chosen itself. The helper is one searcher more, as if
-// a waker had called it.
-static void call_helper_ahead(Worker* w, uint64_t deadline_ns) {
-  Scheduler& s = g_scheduler;
-  if (s.idle.claim_searcher()) {
-    if (Worker* helper = s.idle.take_other_pair(w)) {
-      helper->searching = true;
-      helper->spin_ticks = us_to_ticks(kHelperSpinUs);
-      bump(helper->carrier->wakeups);
-      wake_worker(helper, kRunCarrier);
-    } else {
-      s.idle.stop_searching();
-      // As in wake_searcher: somebody may have trusted this search.
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-      if (s.idle.idle() != 0 && any_work_visible(nullptr)) wake_searcher();
-    }
-  }
-  while (monotonic_ns() < deadline_ns && w->wake.load(std::memory_order_relaxed) == 0) cpu_pause();
-}
-
 // The spare worker sleeps, in the event pump if nobody else is there. Returns with w->carrier set.
 static void sleep_until_bound(Worker* w) {
   Scheduler& s = g_scheduler;
@@ -148,17 +125,8 @@ static void sleep_until_bound(Worker* w) {
     uint64_t watched = g_watched.load(std::memory_order_relaxed);
     bool keeper = deadline < watched &&
                   g_watched.compare_exchange_strong(watched, deadline, std::memory_order_relaxed);
-    uint64_t until = keeper ? deadline : kForever;
-    bool ahead = keeper && s.forecast.expects_help();
-    if (ahead) until -= s.forecast.lead_ns();
-    EventWait waited = wait_for_events(w, until);
-    if (waited == EventWait::NotThere) sleep_on_futex(w, until);
-    if (ahead && waited != EventWait::Bound && w->wake.load(std::memory_order_relaxed) == 0) {
-      uint64_t now = monotonic_ns();
-      if (now >= until) s.forecast.woke_late_by(now - until);
-      // Not when it was woken for something else, a signal say, long before.
-      if (now >= until && now < deadline) call_helper_ahead(w, deadline);
-    }
+    EventWait waited = wait_for_events(w, keeper ? deadline : kForever);
+    if (waited == EventWait::NotThere) sleep_on_futex(w, keeper ? deadline : kForever);
     if (keeper) {
       // Only our own entry: somebody with an earlier one may have replaced it.
       uint64_t mine = deadline;
@@ -179,7 +147,6 @@ static void sleep_until_bound(Worker* w) {
     if (deadline > now) continue;
     // A deadline passed and nobody else is awake to see to it.
     if (s.idle.take_back(w)) {
-      s.forecast.timer_fired(ticks());
       for (uint32_t i = 0; i < s.carrier_count; ++i)
         if (s.carriers[i].next_deadline.load(std::memory_order_relaxed) <= now)
           fire_timers(&s.carriers[i], w->carrier, now);
@@ -224,7 +191,6 @@ static WispTask* next_task(Worker* w) {
         t = search(w, c);
         uint64_t max = us_to_ticks(kMaxSpinUs), min = us_to_ticks(kMinSpinUs);
         if (t != nullptr) {
-          s.forecast.help_wanted();
           w->spin_ticks = w->spin_ticks * 2 < max ? w->spin_ticks * 2 : max;
           end_search(w, true);
           return t;
