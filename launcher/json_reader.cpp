@@ -117,7 +117,7 @@ bool JsonReader::value(JsonValue* out, int depth) {
       do {
         std::string name;
         if (!string(&name) || !take(':') || !value(&inner, depth + 1)) return false;
-        out->members.emplace_back(std::move(name), std::move(inner));
+        out->members.push_back({std::move(name), std::move(inner)});
       } while (take(','));
       return take('}');
     case '[':

@@ -10,17 +10,24 @@
 
 namespace wisp {
 
+struct JsonMember;
+
 struct JsonValue {
   enum class Kind { kOther, kNumber, kString, kObject };
   Kind kind = Kind::kOther;  // arrays, true, false and null are kOther
   double number = 0;
   std::string text;
-  std::vector<std::pair<std::string, JsonValue>> members;
+  std::vector<JsonMember> members;
 
   const JsonValue* find(std::string_view name) const;
   // The member's value, or the default when there is none of that kind.
   double number_of(std::string_view name, double otherwise) const;
   std::string text_of(std::string_view name) const;
+};
+
+struct JsonMember {
+  std::string name;
+  JsonValue value;
 };
 
 class JsonReader {

@@ -123,6 +123,7 @@ int record_running(const TraceRequest& request) {
   if (words.size() > 1 && words[1].rfind("--jdk=", 0) == 0) at = 2;
   words.insert(words.begin() + static_cast<long>(std::min(at, words.size())), "-XX:+UseWisp2");
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);

@@ -77,6 +77,7 @@ std::vector<Busy> busiest(const TraceFile& trace) {
     b.slices++;
   }
   std::vector<Busy> result;
+  result.reserve(by_task.size());
   for (const auto& entry : by_task) result.push_back(entry.second);
   std::sort(result.begin(), result.end(), [](const Busy& a, const Busy& b) {
     return a.us != b.us ? a.us > b.us : a.task < b.task;

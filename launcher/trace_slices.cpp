@@ -76,6 +76,7 @@ std::vector<TraceSlice> trace_slices(const Trace& trace) {
   // In the order of time, task by task: each wake belongs to the first slice behind it, and a slice
   // that follows a yield, or whose wake was overwritten, to none.
   std::vector<TraceSlice*> order;
+  order.reserve(slices.size());
   for (TraceSlice& slice : slices) order.push_back(&slice);
   std::stable_sort(order.begin(), order.end(),
                    [](auto* a, auto* b) { return a->begin_ns < b->begin_ns; });
