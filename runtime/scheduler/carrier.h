@@ -93,6 +93,9 @@ struct Worker {
   uint32_t random = 1;
   uint64_t spin_ticks = 0;  // how long to search before sleeping; learned
   int tid = 0;              // kernel tid
+  // Set by who wakes it (placement.h), under the order of `wake`.
+  int waker_processor = -1;  // -1: unknown
+  bool kept_off = false;     // its affinity leaves out waker_processor
   // CPU time of this kernel thread (in ticks) when it was last read, and what has been charged to
   // tasks since. Written by the thread itself, read by observers: relaxed. See dispatch.cpp,
   // account.

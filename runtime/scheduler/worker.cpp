@@ -10,6 +10,7 @@
 #include "coroutine/context.h"
 #include "platform/real.h"
 #include "scheduler/internal.h"
+#include "scheduler/placement.h"
 
 namespace wisp {
 
@@ -30,6 +31,7 @@ void wake_searcher() {
     if (Worker* w = s.idle.take_pair(&no_spare)) {
       w->searching = true;
       bump(w->carrier->wakeups);
+      placement_before_wake(w);
       wake_worker(w, kRunCarrier);
       return;
     }
@@ -158,6 +160,7 @@ static void sleep_until_bound(Worker* w) {
     if (w->wake.load(std::memory_order_acquire) == kRunCarrier) break;
   }
   w->wake.store(0, std::memory_order_relaxed);
+  placement_after_wake(w);
 }
 
 static WispTask* next_task(Worker* w) {

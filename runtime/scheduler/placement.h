@@ -1,0 +1,20 @@
+// Where a woken worker wakes up. A worker is woken to run beside its waker, but Linux may well put
+// it on the waker's own processor, where it preempts the waker and nothing runs beside anything.
+// Seen on KVM guests: a halted virtual processor counts as preempted (vcpu_is_preempted,
+// arch/x86/kernel/kvm.c), so select_idle_sibling (kernel/sched/fair.c) finds no idle one and stays
+// where the waker is: 995 of 1,000 wake-ups on two processors, one of them idle.
+//
+// So the waker forbids its own processor to the sleeper, which lifts that first of all. It costs
+// two system calls, and only where it is needed: who wakes up on its waker's processor without
+// being kept from it turns this on for the next wake-ups.
+#pragma once
+#include "scheduler/carrier.h"
+
+namespace wisp {
+
+// Waker's side, after the worker was taken from the idle lists and before its wake word is stored.
+void placement_before_wake(Worker* sleeper);
+// Sleeper's side, its first act when it was woken for a carrier.
+void placement_after_wake(Worker* self);
+
+}  // namespace wisp
