@@ -4,6 +4,7 @@
 #include "platform/log.h"
 #include "scheduler/carrier.h"
 #include "scheduler/chaos.h"
+#include "scheduler/forecast.h"
 #include "scheduler/idle.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
@@ -35,6 +36,7 @@ struct Scheduler {
   uint32_t carrier_count = 0;
   GlobalQueue global;
   IdleSet<Carrier, Worker, SpinLock> idle;
+  Forecast forecast;
   std::atomic<Worker*> all_workers{nullptr};
   std::atomic<uint32_t> worker_count{0};
   std::atomic<uint64_t> tasks_created{0}, handoffs{0}, preemptions{0};
@@ -72,6 +74,8 @@ bool any_work_visible(const Carrier* except);
 // --- search.cpp
 // Work of other carriers for `c`, or null after w->spin_ticks. Counted as a searcher (idle.h).
 WispTask* search(Worker* w, Carrier* c);
+// Sleeps until the published worker is bound to a carrier, by a waker or by itself.
+void sleep_until_bound(Worker* w);
 
 // --- timers.cpp
 void timer_arm(WispTask* self, uint64_t deadline_ns);

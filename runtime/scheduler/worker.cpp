@@ -1,7 +1,4 @@
 // The worker's loop, on its own kernel stack: find work, run it, sleep when there is none.
-//
-// Sleeping workers own no carrier (idle.h). One of them, the timekeeper, sleeps only until the
-// earliest deadline of all carriers; the others until they are woken.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,11 +10,6 @@
 #include "scheduler/placement.h"
 
 namespace wisp {
-
-// The earliest deadline a sleeping worker watches, ~0 = none does. Only ever too late for a moment:
-// a worker going to sleep with an earlier one puts its own there.
-static std::atomic<uint64_t> g_watched{~0ull};
-uint64_t watched_deadline() { return g_watched.load(std::memory_order_relaxed); }
 
 constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
@@ -33,6 +25,7 @@ void wake_searcher() {
       bump(w->carrier->wakeups);
       placement_before_wake(w);
       wake_worker(w, kRunCarrier);
+      s.forecast.help_wanted();
       return;
     }
     s.idle.stop_searching();
@@ -75,8 +68,7 @@ void give_away(Carrier* c) {
   }
   publish_with_work(c);
   uint64_t deadline = c->next_deadline.load(std::memory_order_relaxed);
-  if (deadline != ~0ull && deadline < g_watched.load(std::memory_order_relaxed))
-    sysmon_watch_deadline(deadline);
+  if (deadline != ~0ull && deadline < watched_deadline()) sysmon_watch_deadline(deadline);
   if (has_work) {
     // It makes a worker, which looks for work as every new spare does (next_task).
     sysmon_notice_slow();
@@ -105,62 +97,6 @@ static void end_search(Worker* w, bool found) {
   // The last searcher found work: there may be more of it, announced while this search kept others
   // from being woken. So the next one is woken; with no idle carrier left SysMonitor must know.
   if (found && last && any_work_visible(nullptr)) announce_work();
-}
-
-// Asleep it holds nothing of the runtime's: signal handlers may run right here.
-static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
-  ThreadSelf& me = *w->native_self;
-  me.depth.store(0, std::memory_order_relaxed);
-  compiler_barrier();
-  if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
-  // acquire: pairs with wake_worker.
-  if (w->wake.load(std::memory_order_acquire) == 0) kernel::futex_wait(&w->wake, 0, deadline_ns);
-  compiler_barrier();
-  me.depth.store(1, std::memory_order_relaxed);
-}
-
-// The spare worker sleeps, in the event pump if nobody else is there. Returns with w->carrier set.
-static void sleep_until_bound(Worker* w) {
-  Scheduler& s = g_scheduler;
-  for (;;) {
-    uint64_t deadline = earliest_deadline();
-    uint64_t watched = g_watched.load(std::memory_order_relaxed);
-    bool keeper = deadline < watched &&
-                  g_watched.compare_exchange_strong(watched, deadline, std::memory_order_relaxed);
-    EventWait waited = wait_for_events(w, keeper ? deadline : kForever);
-    if (waited == EventWait::NotThere) sleep_on_futex(w, keeper ? deadline : kForever);
-    if (keeper) {
-      // Only our own entry: somebody with an earlier one may have replaced it.
-      uint64_t mine = deadline;
-      g_watched.compare_exchange_strong(mine, ~0ull, std::memory_order_relaxed);
-    }
-    // Bound by itself, so no wake is on its way. In every other case w->carrier says nothing before
-    // `wake` does: who takes a worker from the lists binds it first and stores `wake` later.
-    if (waited == EventWait::Bound) return;
-    uint32_t wake = w->wake.load(std::memory_order_acquire);
-    if (wake == kRunCarrier) break;
-    if (wake == kGoToPump) {
-      w->wake.store(0, std::memory_order_relaxed);
-      s.idle.publish_spare(w);
-      continue;
-    }
-    if (deadline == ~0ull) continue;
-    uint64_t now = monotonic_ns();
-    if (deadline > now) continue;
-    // A deadline passed and nobody else is awake to see to it.
-    if (s.idle.take_back(w)) {
-      for (uint32_t i = 0; i < s.carrier_count; ++i)
-        if (s.carriers[i].next_deadline.load(std::memory_order_relaxed) <= now)
-          fire_timers(&s.carriers[i], w->carrier, now);
-      return;
-    }
-    // Every carrier is busy: SysMonitor watches the timers while that is so.
-    sysmon_watch_deadline(now);
-    sleep_on_futex(w, now + 10000000);
-    if (w->wake.load(std::memory_order_acquire) == kRunCarrier) break;
-  }
-  w->wake.store(0, std::memory_order_relaxed);
-  placement_after_wake(w);
 }
 
 static WispTask* next_task(Worker* w) {
@@ -194,6 +130,7 @@ static WispTask* next_task(Worker* w) {
         t = search(w, c);
         uint64_t max = us_to_ticks(kMaxSpinUs), min = us_to_ticks(kMinSpinUs);
         if (t != nullptr) {
+          s.forecast.help_wanted();
           w->spin_ticks = w->spin_ticks * 2 < max ? w->spin_ticks * 2 : max;
           end_search(w, true);
           return t;
@@ -227,8 +164,7 @@ static WispTask* next_task(Worker* w) {
     // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched
     // may now be watched by nobody.
     uint64_t deadline = earliest_deadline();
-    if (deadline < g_watched.load(std::memory_order_relaxed) && s.carrier_count > 0)
-      sysmon_watch_deadline(deadline);
+    if (deadline < watched_deadline() && s.carrier_count > 0) sysmon_watch_deadline(deadline);
   }
 }
 

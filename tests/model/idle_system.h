@@ -1,7 +1,7 @@
 // The scheduler around the idle protocol, for idle_test.cpp. IdleSet and RunQueue are the runtime's
-// very templates; the rest is copied from worker.cpp, polling.cpp, sysmon.cpp and scheduler.cpp,
-// function by function under the same names, reduced to what takes part in the protocol. Keep
-// alike.
+// very templates; the rest is copied from worker.cpp, sleep.cpp, polling.cpp, sysmon.cpp and
+// scheduler.cpp, function by function under the same names, reduced to what takes part in the
+// protocol. Keep alike.
 #pragma once
 #include "model.h"
 #include "scheduler/idle.h"
@@ -55,11 +55,13 @@ enum Fault : uint32_t {
   kSysmonOnlyGlobal = 128,  // SysMonitor does not look into the rings of idle carriers
   kPollingFlagLate = 256,   // the poller looks at `wake` before it says that it polls
   kPumpForTwo = 512,        // the next poller may come before the last one has left the pump
+  kHelperLeaves = 1024,  // a helper that was chosen meanwhile does not look for whoever trusted it
 };
 struct Shape {
   int carriers = 1, workers = 1;
   int late_workers = 0;  // of them, how many only SysMonitor starts
   bool sysmon = false, pump = false;
+  bool helper = false;  // the last worker gets up once by itself, as a forecast helper
   uint32_t faults = kNone;
 };
 
@@ -79,7 +81,7 @@ struct System {
   Atomic<uint32_t> global_size{0};  // leaves only
   Atomic<uint32_t> leaves_run{0};
   model::Ghost ran, woken_searchers;
-  Atomic<uint32_t> kick{0}, started{0}, pump{0}, occupied{0};
+  Atomic<uint32_t> kick{0}, started{0}, pump{0}, occupied{0}, helped{0};
 
   bool has(Fault f) const { return (shape.faults & f) != 0; }
 
@@ -185,9 +187,25 @@ struct System {
     if (Task* t = c->queue.pop()) return t;
     return global_empty() ? nullptr : global_pop();
   }
+  // The timer before the deadline, which may come at any moment.
+  bool start_helping(Worker* w) {
+    if (!idle.claim_searcher()) return false;
+    if (idle.take_back(w)) {
+      w->searching = true;
+      MODEL_CHECK(woken_searchers.add(1) == 1);
+      return true;
+    }
+    idle.stop_searching();
+    if (has(kHelperLeaves)) return false;
+    model::fence();
+    if (idle.idle() != 0 && any_work_visible()) wake_searcher();
+    return false;
+  }
   void sleep_until_bound(Worker* w) {
     for (;;) {
       model::forget();
+      if (shape.helper && w == &worker[shape.workers - 1] && helped.exchange(1) == 0)
+        if (start_helping(w)) return;
       if (!wait_for_events(w) && w->wake.load(acquire) == 0) w->wake.futex_wait(0);
       uint32_t wake = w->wake.load(acquire);
       if (wake == kRunCarrier) break;

@@ -68,6 +68,10 @@ Shape with_pump(Shape s) {
   s.pump = true;
   return s;
 }
+Shape with_helper(Shape s) {
+  s.helper = true;
+  return s;
+}
 Shape with_sysmon(Shape s, int late_workers) {
   s.sysmon = true;
   s.late_workers = late_workers;
@@ -107,6 +111,15 @@ const std::vector<model::Case> kCases = {
     {"fork", nullptr, fast(), scenario(shape(2, 2), {P::Fork2}, {})},
     {"busy_parent", nullptr, fast(), scenario(shape(2, 2), {P::WaitForLeaf}, {})},
     {"busy_parent_and_pusher", nullptr, fast(1), scenario(shape(2, 2), {P::WaitForLeaf}, {"+"})},
+    // A sleeper that gets up by itself to search.
+    {"helper", nullptr, fast(), scenario(with_helper(shape(1, 1)), {}, {"++"})},
+    {"helper_two_workers", nullptr, fast(), scenario(with_helper(shape(1, 2)), {}, {"++"})},
+    {"helper_two_carriers", nullptr, fast(1), scenario(with_helper(shape(2, 2)), {}, {"++"})},
+    {"helper_and_fork", nullptr, fast(), scenario(with_helper(shape(2, 2)), {P::Fork2}, {})},
+    {"helper_and_blocked", nullptr, fast(1),
+     scenario(with_helper(shape(1, 2)), {P::BlockForLeaf}, {"+"})},
+    {"helper_leaves", kLost, fast(2),
+     scenario(with_helper(shape(1, 2, kHelperLeaves)), {P::BlockForLeaf}, {"+"})},
     // Hand-offs: carriers without a worker, workers without a carrier.
     {"blocked", nullptr, fast(), scenario(shape(1, 2), {P::BlockForLeaf}, {"+"})},
     {"blocked_with_work_in_next", nullptr, fast(), scenario(shape(1, 2), {P::NextThenBlock}, {})},

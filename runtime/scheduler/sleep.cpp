@@ -1,0 +1,133 @@
+// A worker without work: it sleeps, on its futex or in the event pump, and owns no carrier
+// (idle.h). One of the sleepers, the keeper, sleeps only until the earliest deadline of all
+// carriers, and where a timer is expected to bring work for two, a helper does too (forecast.h).
+#include "platform/kernel.h"
+#include "scheduler/internal.h"
+#include "scheduler/placement.h"
+
+namespace wisp {
+
+constexpr uint64_t kNever = ~0ull;  // as a carrier's next_deadline says it
+
+// The earliest deadline a sleeping worker watches. Only ever too late for a moment: a worker going
+// to sleep with an earlier one puts its own there.
+static std::atomic<uint64_t> g_watched{kNever};
+uint64_t watched_deadline() { return g_watched.load(std::memory_order_relaxed); }
+
+// Asleep it holds nothing of the runtime's: signal handlers may run right here.
+static void sleep_on_futex(Worker* w, uint64_t deadline_ns) {
+  ThreadSelf& me = *w->native_self;
+  me.depth.store(0, std::memory_order_relaxed);
+  compiler_barrier();
+  if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
+  // acquire: pairs with wake_worker.
+  if (w->wake.load(std::memory_order_acquire) == 0) kernel::futex_wait(&w->wake, 0, deadline_ns);
+  compiler_barrier();
+  me.depth.store(1, std::memory_order_relaxed);
+}
+
+// What a sleeping worker watches the clock for.
+enum class Watch : uint8_t { Nothing, Deadline, Help };
+
+// One helper at a time (forecast.h). Relaxed: it orders nothing.
+static std::atomic<bool> g_helper_watches{false};
+
+static Watch take_watch(uint64_t deadline, uint64_t helped) {
+  uint64_t watched = g_watched.load(std::memory_order_relaxed);
+  if (deadline < watched &&
+      g_watched.compare_exchange_strong(watched, deadline, std::memory_order_relaxed))
+    return Watch::Deadline;
+  if (deadline != kNever && deadline != helped && g_scheduler.forecast.expects_help() &&
+      !g_helper_watches.exchange(true, std::memory_order_relaxed))
+    return Watch::Help;
+  return Watch::Nothing;
+}
+
+static void drop_watch(Watch watch, uint64_t deadline) {
+  if (watch == Watch::Help) g_helper_watches.store(false, std::memory_order_relaxed);
+  if (watch == Watch::Deadline)  // only our own entry: somebody with an earlier one may be there
+    g_watched.compare_exchange_strong(deadline, kNever, std::memory_order_relaxed);
+}
+
+// The helper is up before the deadline. True: it is bound and searches, as if it had been woken.
+static bool start_helping(Worker* w, uint64_t deadline_ns) {
+  Scheduler& s = g_scheduler;
+  if (!s.idle.claim_searcher()) return false;
+  if (s.idle.take_back(w)) {
+    w->searching = true;
+    uint64_t now = monotonic_ns();
+    w->spin_ticks =
+        us_to_ticks((deadline_ns > now ? (deadline_ns - now) / 1000 : 0) + Forecast::kSoonUs);
+    return true;
+  }
+  s.idle.stop_searching();
+  // As in wake_searcher: somebody may have trusted this search.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (s.idle.idle() != 0 && any_work_visible(nullptr)) wake_searcher();
+  return false;
+}
+
+// The spare worker sleeps, in the event pump if nobody else is there. Returns with w->carrier set.
+void sleep_until_bound(Worker* w) {
+  Scheduler& s = g_scheduler;
+  uint64_t helped = kNever;  // the deadline it was last up for as a helper, in vain
+  for (;;) {
+    uint64_t deadline = earliest_deadline();
+    Watch watch = take_watch(deadline, helped);
+    uint64_t until = watch != Watch::Nothing ? deadline : kForever;
+    bool ahead = until != kForever && s.forecast.expects_help();
+    if (ahead) until -= s.forecast.lead_ns();
+    bool in_time = ahead && monotonic_ns() < until;
+    EventWait waited = wait_for_events(w, until);
+    if (waited == EventWait::NotThere) sleep_on_futex(w, until);
+    // Bound by itself, so no wake is on its way. In every other case w->carrier says nothing before
+    // `wake` does: who takes a worker from the lists binds it first and stores `wake` later.
+    if (waited == EventWait::Bound) {
+      drop_watch(watch, deadline);
+      return;
+    }
+    uint32_t wake = w->wake.load(std::memory_order_acquire);
+    if (ahead && wake == 0) {
+      uint64_t now = monotonic_ns();
+      // Otherwise it was woken for something else, a signal say.
+      if (now >= until) {
+        if (in_time) s.forecast.woke_late_by(now - until);
+        if (watch == Watch::Help) {
+          drop_watch(watch, deadline);
+          if (start_helping(w, deadline)) return;
+          helped = deadline;
+          continue;
+        }
+        while (monotonic_ns() < deadline && w->wake.load(std::memory_order_relaxed) == 0)
+          cpu_pause();
+        wake = w->wake.load(std::memory_order_acquire);
+      }
+    }
+    drop_watch(watch, deadline);
+    if (wake == kRunCarrier) break;
+    if (wake == kGoToPump) {
+      w->wake.store(0, std::memory_order_relaxed);
+      s.idle.publish_spare(w);
+      continue;
+    }
+    if (deadline == kNever) continue;
+    uint64_t now = monotonic_ns();
+    if (deadline > now) continue;
+    // A deadline passed and nobody else is awake to see to it.
+    if (s.idle.take_back(w)) {
+      s.forecast.timer_fired(ticks());
+      for (uint32_t i = 0; i < s.carrier_count; ++i)
+        if (s.carriers[i].next_deadline.load(std::memory_order_relaxed) <= now)
+          fire_timers(&s.carriers[i], w->carrier, now);
+      return;
+    }
+    // Every carrier is busy: SysMonitor watches the timers while that is so.
+    sysmon_watch_deadline(now);
+    sleep_on_futex(w, now + 10000000);
+    if (w->wake.load(std::memory_order_acquire) == kRunCarrier) break;
+  }
+  w->wake.store(0, std::memory_order_relaxed);
+  placement_after_wake(w);
+}
+
+}  // namespace wisp
