@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "coroutine/context.h"
 #include "coroutine/symbol_table.h"
 
@@ -45,12 +47,17 @@ class Finder {
  private:
   void* find(const char* name) {
     void* address = libc_symbol(name);
-    if (address == nullptr) address = old_libpthread_.find(name);
+    if (address == nullptr) address = in_old_libpthread(name);
     if (address == nullptr && missing == nullptr) missing = name;
     return address;
   }
+  // Its file is opened for the first name that is nowhere else, so not at all from glibc 2.34 on.
+  void* in_old_libpthread(const char* name) {
+    if (!old_libpthread_.has_value()) old_libpthread_.emplace("libpthread");
+    return old_libpthread_->find(name);
+  }
 
-  SymbolTable old_libpthread_{"libpthread"};  // glibc 2.34 and later: an empty one
+  std::optional<SymbolTable> old_libpthread_;
 };
 
 bool find_robust_head(uintptr_t self) {
@@ -141,12 +148,12 @@ void* own_resolver_offset(void*) {
 size_t find_own_resolver() {
   int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = nullptr;
   int (*join)(pthread_t, void**) = nullptr;
-  Finder finder;
-  finder.function(&create, "pthread_create");
-  finder.function(&join, "pthread_join");
+  create = reinterpret_cast<decltype(create)>(libc_symbol("pthread_create"));
+  join = reinterpret_cast<decltype(join)>(libc_symbol("pthread_join"));
   pthread_t thread;
   void* offset = nullptr;
-  if (finder.missing != nullptr || create(&thread, nullptr, own_resolver_offset, nullptr) != 0)
+  if (create == nullptr || join == nullptr ||
+      create(&thread, nullptr, own_resolver_offset, nullptr) != 0)
     return 0;
   join(thread, &offset);
   return reinterpret_cast<size_t>(offset);

@@ -173,8 +173,7 @@ WISP_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   return r;
 }
 
-// ---- creation
-// ------------------------------------------------------------------------------------
+// ---- creation --------------------------------------------------------------------------------
 
 WISP_EXPORT int pipe2(int fds[2], int flags) noexcept {
   real::ensure();

@@ -196,8 +196,7 @@ WISP_OPEN_2(__openat_2, 0)
 WISP_OPEN_2(__openat64_2, O_LARGEFILE)
 #undef WISP_OPEN_2
 
-// ---- calls that wait for the device by their nature
-// -----------------------------------------------
+// ---- calls that wait for the device by their nature ------------------------------------------
 
 WISP_EXPORT int fsync(int fd) {
   return waiting(true, [=] { return real::fsync(fd); });

@@ -28,8 +28,7 @@ inline auto asking(F&& call) {
 
 }  // namespace
 
-// ---- hosts and services
-// ---------------------------------------------------------------------------
+// ---- hosts and services ----------------------------------------------------------------------
 
 WISP_EXPORT int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
                             addrinfo** result) {

@@ -27,8 +27,7 @@ static WispTask* me() { return interposing() ? current_task() : nullptr; }
 
 using namespace wisp;
 
-// ---- children
-// ------------------------------------------------------------------------------------
+// ---- children --------------------------------------------------------------------------------
 
 WISP_EXPORT pid_t fork() noexcept {
   real::ensure();
@@ -89,8 +88,7 @@ WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   return real::execvp(file, argv);
 }
 
-// ---- the end
-// ---------------------------------------------------------------------------------------
+// ---- the end ---------------------------------------------------------------------------------
 
 // exit() needs no help: it runs on the calling task, other tasks go on until the kernel ends them,
 // as other threads would, and nothing of ours is freed. The statistics line is a destructor's.

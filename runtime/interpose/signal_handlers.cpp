@@ -14,8 +14,8 @@ WISP_EXPORT int sigaction(int sig, const struct sigaction* act, struct sigaction
 }
 
 static sighandler_t install(int sig, sighandler_t handler, int flags, bool mask_itself) {
-  struct sigaction act {
-  }, old;
+  struct sigaction act = {};
+  struct sigaction old;
   act.sa_handler = handler;
   act.sa_flags = flags;
   sigemptyset(&act.sa_mask);

@@ -56,8 +56,7 @@ uint64_t nanoseconds(const timeval* t) {
 
 }  // namespace
 
-// ---- life
-// ----------------------------------------------------------------------------------------
+// ---- life ------------------------------------------------------------------------------------
 
 WISP_EXPORT int socket(int domain, int type, int protocol) noexcept {
   real::ensure();
@@ -116,8 +115,7 @@ WISP_EXPORT int setsockopt(int fd, int level, int option, const void* value,
   return r;
 }
 
-// ---- receiving
-// -----------------------------------------------------------------------------------
+// ---- receiving -------------------------------------------------------------------------------
 
 WISP_EXPORT ssize_t recvfrom(int fd, void* buffer, size_t size, int flags, sockaddr* from,
                              socklen_t* from_length) {
@@ -163,8 +161,7 @@ WISP_EXPORT ssize_t __recvfrom_chk(int fd, void* buffer, size_t size, size_t roo
   return recvfrom(fd, buffer, size, flags, from, length);
 }
 
-// ---- sending
-// -------------------------------------------------------------------------------------
+// ---- sending ---------------------------------------------------------------------------------
 
 WISP_EXPORT ssize_t send(int fd, const void* buffer, size_t size, int flags) {
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)

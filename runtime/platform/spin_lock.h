@@ -1,7 +1,7 @@
 // The lock of short runtime sections (tens of instructions). Waits by Backoff: the holder may have
-// been descheduled by the kernel. Take it only with ThreadSelf::depth > 0, so
-// that no signal handler runs, and no hand-off happens, while it is held. See docs/design.md for
-// the one lock order.
+// been descheduled by the kernel. Take it only with ThreadSelf::depth > 0, so that no signal
+// handler runs, and no hand-off happens, while it is held. See docs/design.md for the one lock
+// order.
 #pragma once
 #include <atomic>
 

@@ -7,7 +7,6 @@
 // Two tasks that each leave for the other, on two workers, must not both wait for the other's
 // on_cpu: so a task in this state is never waited for from a task's stack. The worker goes to its
 // own stack first (which frees the task it leaves), and waits there.
-#include "platform/backoff.h"
 #include "scheduler/internal.h"
 
 namespace wisp {
@@ -187,7 +186,7 @@ void switch_out(WispTask* self) {
 
 void run_task(Worker* w, Carrier* c, WispTask* task) {
   // On the worker's own stack it holds no task: waiting here cannot close a circle.
-  for (Backoff backoff; task->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
+  wait_off_cpu(task);
   c->now = ticks();
   trace(c, TraceKind::Run, task, kNoTraceTask, c->now);
   prepare(w, c, task, c->now);

@@ -1,6 +1,7 @@
 // What the scheduler's own files share. No other folder includes it but observe/, which only reads.
 #pragma once
 #include "coroutine/sanitizer_fiber.h"
+#include "platform/backoff.h"
 #include "platform/log.h"
 #include "scheduler/carrier.h"
 #include "scheduler/chaos.h"
@@ -68,14 +69,18 @@ void announce_work();
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
 // To the idle list, by its owner, with its queue not empty: other workers will take that.
 void publish_with_work(Carrier* c);
-uint64_t watched_deadline();  // the earliest one a sleeping worker wakes up for; ~0 = none
-bool any_work_visible(const Carrier* except);
+// Relaxed looks at the global queue and every ring: true may be stale, false only if what was
+// pushed is not ordered before the call.
+bool any_work_visible();
 
 // --- search.cpp
 // Work of other carriers for `c`, or null after w->spin_ticks. Counted as a searcher (idle.h).
 WispTask* search(Worker* w, Carrier* c);
+
+// --- sleep.cpp
 // Sleeps until the published worker is bound to a carrier, by a waker or by itself.
 void sleep_until_bound(Worker* w);
+uint64_t watched_deadline();  // the earliest one a sleeping worker wakes up for; ~0 = none
 
 // --- timers.cpp
 void timer_arm(WispTask* self, uint64_t deadline_ns);
@@ -121,6 +126,13 @@ void task_arm_context(WispTask* task);  // dispatch.cpp: the next switch to it s
 
 // --- kernel threads of the runtime itself
 bool start_kernel_thread(void* (*run)(void*), void* argument);
+
+// Until the worker that left the task has got off its stack: some instructions, unless the kernel
+// has taken the processor away from it. Not on a task's own stack (dispatch.cpp).
+// acquire: finish_switch.
+inline void wait_off_cpu(const WispTask* task) {
+  for (Backoff backoff; task->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
+}
 
 inline Carrier* my_carrier() {
   ThreadSelf& s = thread_self();

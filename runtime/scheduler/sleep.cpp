@@ -63,7 +63,7 @@ static bool start_helping(Worker* w, uint64_t deadline_ns) {
   s.idle.stop_searching();
   // As in wake_searcher: somebody may have trusted this search.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (s.idle.idle() != 0 && any_work_visible(nullptr)) wake_searcher();
+  if (s.idle.idle() != 0 && any_work_visible()) wake_searcher();
   return false;
 }
 

@@ -198,7 +198,7 @@ static void* sysmon_main(void*) {
     if (s.idle.spares() == 0 && s.worker_count.load(std::memory_order_relaxed) < 4096) {
       if (Carrier* none = nullptr; !worker_start(none)) period = kLongestNs;
       // Work that waits for this worker, or, if it was refused, for the next attempt.
-      if (!s.global.empty() || any_work_visible(nullptr)) f.starving = true;
+      if (!s.global.empty() || any_work_visible()) f.starving = true;
     }
     uint64_t tick = s.config.sysmon_tick_us * 1000;
     if (f.waiting || f.starving)

@@ -7,7 +7,6 @@
 
 #include <new>
 
-#include "platform/backoff.h"
 #include "scheduler/internal.h"
 
 namespace wisp {
@@ -169,7 +168,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
 
 void task_recycle(WispTask* t) {
 #if !WISP_SWITCH_FS
-  for (Backoff backoff; t->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
+  wait_off_cpu(t);
   fiber_destroy(&t->fiber);
 #endif
   {
@@ -181,7 +180,7 @@ void task_recycle(WispTask* t) {
       return;
     }
   }
-  while (t->on_cpu.load(std::memory_order_acquire) != 0) cpu_pause();
+  wait_off_cpu(t);
   // The record that SysMonitor may be looking at lies in the block (sysmon_looks_at).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (Backoff backoff; sysmon_looks_at() == t;) backoff.wait();

@@ -36,7 +36,7 @@ void wake_searcher() {
     // Between claim and stop somebody may have pushed, seen a searcher and trusted it: us. So look
     // once more (found by tests/model/idle_test.cpp). seq_cst: stop, then look.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (s.idle.idle() == 0 || !any_work_visible(nullptr)) return;
+    if (s.idle.idle() == 0 || !any_work_visible()) return;
   }
 }
 
@@ -75,15 +75,15 @@ void give_away(Carrier* c) {
     return;
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);  // publish, then look (idle.h)
-  if (any_work_visible(nullptr)) wake_searcher();
+  if (any_work_visible()) wake_searcher();
 }
 
-bool any_work_visible(const Carrier* except) {
+bool any_work_visible() {
   Scheduler& s = g_scheduler;
   if (!s.global.empty()) return true;
   for (uint32_t i = 0; i < s.carrier_count; ++i) {
     Carrier& c = s.carriers[i];
-    if (!c.queue.empty() && &c != except) return true;
+    if (!c.queue.empty()) return true;
   }
   return false;
 }
@@ -96,7 +96,7 @@ static void end_search(Worker* w, bool found) {
   bool last = g_scheduler.idle.stop_searching();
   // The last searcher found work: there may be more of it, announced while this search kept others
   // from being woken. So the next one is woken; with no idle carrier left SysMonitor must know.
-  if (found && last && any_work_visible(nullptr)) announce_work();
+  if (found && last && any_work_visible()) announce_work();
 }
 
 static WispTask* next_task(Worker* w) {
@@ -110,7 +110,7 @@ static WispTask* next_task(Worker* w) {
       // published, then looked; who gives a carrier away publishes that, then looks for a spare
       // under the same lock: one sees the other.
       std::atomic_thread_fence(std::memory_order_seq_cst);
-      if (s.idle.idle() != 0 && any_work_visible(nullptr) && s.idle.take_back(w)) continue;
+      if (s.idle.idle() != 0 && any_work_visible() && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
       trace(w->carrier, TraceKind::Awake, nullptr);
       forget_own_cpu(w);
@@ -152,7 +152,7 @@ static WispTask* next_task(Worker* w) {
     // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
     // owner fills it.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (any_work_visible(nullptr) && s.idle.take_back(w)) {
+    if (any_work_visible() && s.idle.take_back(w)) {
       uint64_t now = ticks();
       w->carrier->now = now;
       trace(w->carrier, TraceKind::Awake, nullptr, kNoTraceTask, now);

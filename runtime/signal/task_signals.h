@@ -7,9 +7,8 @@
 //   deferred.
 // - Handlers. On a task, a handler's signal mask is the task's, not the worker's: HotSpot takes VM
 //   locks in its SIGSEGV handler, and the task may park there and go on elsewhere.
-// - pthread_kill to a task: a bit in its ThreadSelf::pending_signals. Whoever runs the task next,
-// or
-//   runs it now, handles it (signal_task).
+// - pthread_kill to a task: a bit in its ThreadSelf::pending_signals. Whoever runs the task, now or
+//   next, handles it (signal_task).
 //
 // Bits of pending_signals that are no signal of a program (libc keeps 32 and 33 to itself):
 // kDeferredMark, kLoaderMark (platform/thread_self.h).

@@ -2,9 +2,9 @@
 // address. Address-keyed like WebKit's parking lot; the queue of an address is FIFO.
 //
 // A wait is made in two steps, so that a caller can release its own lock in between without losing
-// a wake-up:      enqueue(key, waiter, still_wanted)  ->  release the lock  ->  wait(waiter,
-// deadline) From enqueue on an unpark finds the waiter, even while its thread has not left its
-// stack yet.
+// a wake-up:
+//     enqueue(key, waiter, still_wanted)  ->  release the lock  ->  wait(waiter, deadline)
+// From enqueue on an unpark finds the waiter, even while its thread has not left its stack yet.
 //
 // Memory order: everything about a key happens under its bucket's lock. enqueue's `still_wanted`
 // is evaluated under it, and unpark takes it, so "value changed, then unpark" cannot slip between
