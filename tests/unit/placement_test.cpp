@@ -1,0 +1,125 @@
+// Where a woken worker wakes up: scheduler/placement.h. Two kernel threads, no scheduler.
+#include "scheduler/placement.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+namespace wisp {
+namespace {
+
+bool equal(const cpu_set_t& a, const cpu_set_t& b) { return CPU_EQUAL(&a, &b) != 0; }
+
+cpu_set_t processors_of(int tid) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(tid, sizeof set, &set);
+  return set;
+}
+
+void only(int tid, int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  ASSERT_EQ(sched_setaffinity(tid, sizeof set, &set), 0);
+}
+
+// A kernel thread that does what it is told, step by step; idle it yields.
+class Sleeper {
+ public:
+  Sleeper() : thread_([this] { run(); }) {
+    while (!ready_) usleep(100);
+  }
+  ~Sleeper() {
+    done_ = true;
+    thread_.join();
+  }
+  void does(std::function<void()> step) {
+    step_ = std::move(step);
+    asked_ = true;
+    while (asked_) usleep(100);
+  }
+  Worker worker;
+
+ private:
+  void run() {
+    worker.tid = gettid();
+    ready_ = true;
+    while (!done_) {
+      if (asked_) {
+        step_();
+        asked_ = false;
+      }
+      usleep(100);
+    }
+  }
+  std::function<void()> step_;
+  std::atomic<bool> ready_{false}, asked_{false}, done_{false};
+  std::thread thread_;
+};
+
+// Runs `body` on a kernel thread that stays on the first processor it may use.
+void on_one_processor(std::function<void(int)> body) {
+  std::thread([&] {
+    int here = sched_getcpu();
+    only(gettid(), here);
+    body(here);
+  }).join();
+}
+
+TEST(Placement, WhoWokeUpOnItsWakersProcessorIsKeptOffIt) {
+  cpu_set_t all = processors_of(getpid());
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one processor";
+  on_one_processor([&](int here) {
+    Sleeper sleeper;
+    Worker* w = &sleeper.worker;
+    auto wakes_up = [w] { placement_after_wake(w); };
+
+    // The kernel puts it here: from then on it is kept off.
+    only(w->tid, here);
+    placement_before_wake(w);
+    EXPECT_FALSE(w->kept_off);
+    sleeper.does(wakes_up);
+    EXPECT_EQ(sched_setaffinity(w->tid, sizeof all, &all), 0);
+
+    int kept_off = 0;
+    for (int i = 0; i < 70; ++i) {
+      placement_before_wake(w);
+      cpu_set_t now = processors_of(w->tid);
+      EXPECT_EQ(w->kept_off, !CPU_ISSET(here, &now));
+      kept_off += w->kept_off;
+      // It wakes up elsewhere and has all processors again.
+      if (!w->kept_off) break;
+      sleeper.does(wakes_up);
+      EXPECT_FALSE(w->kept_off);
+      EXPECT_TRUE(equal(processors_of(w->tid), all));
+    }
+    // After a while one is let go, to see.
+    EXPECT_EQ(kept_off, 64);
+  });
+}
+
+TEST(Placement, TheOnlyProcessorStays) {
+  cpu_set_t before = processors_of(getpid());
+  on_one_processor([&](int here) {
+    Sleeper sleeper;
+    Worker* w = &sleeper.worker;
+    only(getpid(), here);
+    only(w->tid, here);
+    placement_before_wake(w);
+    sleeper.does([w] { placement_after_wake(w); });  // on its waker's processor: where else
+    placement_before_wake(w);
+    EXPECT_FALSE(w->kept_off);
+    cpu_set_t now = processors_of(w->tid);
+    EXPECT_TRUE(CPU_ISSET(here, &now));
+    EXPECT_EQ(CPU_COUNT(&now), 1);
+  });
+  EXPECT_EQ(sched_setaffinity(getpid(), sizeof before, &before), 0);
+}
+
+}  // namespace
+}  // namespace wisp
