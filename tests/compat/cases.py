@@ -96,8 +96,8 @@ for name, flags, span in (
         ("guarantee", ["-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=5"], (8, 24)),
         ("large-code", ["-XX:+UseCountedLoopSafepoints"], (11, 99))):
     simple(f"flags-{name}", "ParkAndRun", 3, flags=flags, jdks=span, timeout=180)
-for name, flags in (("xss-small", ["-Xss256k"]), ("xss-large", ["-Xss16m"])):
-    simple(f"overflow-{name}", "OverflowStorm", 6, 5, flags=flags, timeout=180)
+for name, size, flags in (("xss-small", (6, 5), ["-Xss256k"]), ("xss-large", (3, 2), ["-Xss16m"])):
+    simple(f"overflow-{name}", "OverflowStorm", *size, flags=flags, timeout=180)
 
 
 def collector(name, flags, span):
