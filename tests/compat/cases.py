@@ -243,10 +243,12 @@ def jdb(c):
     # Each command, and what shows that it is done.
     script = [("stop in Debuggee.step", "Deferring|Set breakpoint"), ("cont", "Breakpoint hit"),
               ("where", r"\[1\] Debuggee"), ("print n", r"n = 3"), ("next", "Step completed"),
-              ("next", "Step completed"), ("step", "Step completed"), ("step up", "Step completed"),
-              ("cont", "Breakpoint hit"), ("print n", r"n = 4"), ("threads", "stepper"), ("suspend", "suspended"),
-              ("where all", "worker 3"), ("cont", "."), ("cont", "Breakpoint hit"), ("print n", r"n = \d"),
-              ("clear Debuggee.step", "Removed"), ("cont", "exited|disconnected")]
+              ("next", "Step completed"), ("step", "Step completed"), ("step up", "Breakpoint hit"),
+              ("print n", r"n = 4"), ("cont", "Breakpoint hit"), ("print n", r"n = 5"), ("threads", "stepper"),
+              # The second suspension on top of the breakpoint's: resumed twice.
+              ("suspend", "suspended"), ("where all", "worker 3"), ("resume", "resumed"),
+              ("resume", "Breakpoint hit"), ("print n", r"n = 6"), ("clear Debuggee.step", "Removed"),
+              ("cont", "exited|disconnected")]
     d = subprocess.Popen([debugger, "-connect", f"com.sun.jdi.SocketAttach:hostname=127.0.0.1,port={port}"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          env=compat.jdks.plain_environment())
@@ -269,7 +271,7 @@ def jdb(c):
     (c.folder / "jdb.txt").write_text(out)
     program, err, code = c.finish(child, 60)
     workers = sorted(set(re.findall(r"(worker \d)", out)))
-    program = program[program.find("sum"):]
+    program = re.sub("(?m)^Listening.*\n", "", program[program.find("sum"):])
     return "\n".join(done) + f"\nthreads {workers}\n{program}exit {code}\n"
 
 
