@@ -36,8 +36,9 @@ test: all
 bench: all
 	@scripts/bench
 
+# Hours. What an earlier run of the same sources has finished stands; FRESH=1 begins anew.
 compat: all
-	@scripts/test --compat
+	@scripts/test --compat $(if $(FRESH),,--resume) $(PARTS)
 
 # Minutes by MINUTES=N, 3 by default.
 soak: all

@@ -64,9 +64,9 @@ static int find_jvm(dl_phdr_info* info, size_t, void* found) {
   return 0;
 }
 
-static bool is_set(const char* name) {
+static bool is(const char* name, const char* wanted) {
   const char* value = getenv(name);
-  return value != nullptr && strcmp(value, "1") == 0;
+  return value != nullptr && strcmp(value, wanted) == 0;
 }
 
 // WISP_CHAOS=seed, or another word for a seed of our own choice. For soak tests
@@ -157,19 +157,20 @@ __attribute__((constructor)) static void start() {
   real::ensure();
   g_process_id = kernel::getpid();
   // Without a JVM in sight this may be a shell script between the wish and the JVM: the environment
-  // is handed on untouched. WISP_ANY=1: a program that loads a JVM later; tests.
-  bool any = is_set("WISP_ANY");
+  // is handed on untouched. WISP=always: a program that loads a JVM later. WISP_ANY=1: for tests.
+  bool always = is("WISP", "always"), any = is("WISP_ANY", "1");
   bool has_jvm = false;
   dl_iterate_phdr(find_jvm, &has_jvm);
-  if (!has_jvm && !any) return;
+  if (!has_jvm && !any && !always) return;
 
   options_from_process(&g_options);
-  g_verbose = is_set("WISP_VERBOSE");
-  g_statistics = is_set("WISP_STATS");
+  g_verbose = is("WISP_VERBOSE", "1");
+  g_statistics = is("WISP_STATS", "1");
   g_chaos_seed = chaos_seed();
   if (!g_options.enabled) return;
-  g_java_process = true;
-  environment_take_out();
+  // Always, and no JVM yet: perhaps a shell after all, whose JVM is to find the wish.
+  g_java_process = has_jvm || any;
+  if (g_java_process) environment_take_out();
 
   const char* why = why_not();
   if (why != nullptr) {

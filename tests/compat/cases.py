@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -38,6 +39,7 @@ simple("trap-overflow", "OverflowStorm", 12, 10)
 simple("trap-overflow-parallel", "OverflowStorm", 12, 10, flags=["-XX:+UseParallelGC"])
 simple("trap-overflow-int", "OverflowStorm", 8, 4, flags=["-Xint"])
 simple("trap-cpu-times", "CpuTimes")
+simple("trap-spin", "Spin", timeout=60)
 
 
 @case("trap-jfr-profile")
@@ -92,12 +94,35 @@ for name, flags, span in (
         ("monitors-heavy", ["-XX:+UnlockDiagnosticVMOptions", "-XX:LockingMode=0"], (21, 24)),
         ("monitors-light", ["-XX:LockingMode=2"], (21, 24)),
         ("guarantee", ["-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=5"], (8, 24)),
-        ("serial", ["-XX:+UseSerialGC"], (8, 99)), ("g1", ["-XX:+UseG1GC"], (8, 99)),
-        ("z", ["-XX:+UseZGC"], (17, 99)), ("shenandoah", ["-XX:+UseShenandoahGC"], (17, 99)),
         ("large-code", ["-XX:+UseCountedLoopSafepoints"], (11, 99))):
     simple(f"flags-{name}", "ParkAndRun", 3, flags=flags, jdks=span, timeout=180)
-for name, flags in (("xss-small", ["-Xss256k"]), ("xss-large", ["-Xss16m"])):
-    simple(f"overflow-{name}", "OverflowStorm", 6, 5, flags=flags, timeout=180)
+for name, size, flags in (("xss-small", (6, 5), ["-Xss256k"]), ("xss-large", (3, 2), ["-Xss16m"])):
+    simple(f"overflow-{name}", "OverflowStorm", *size, flags=flags, timeout=180)
+
+
+def collector(name, flags, span):
+    """System.gc and allocation under load; what a JDK was built without refuses to start."""
+    def run(c):
+        if not span[0] <= c.jdk.major <= span[1]:
+            raise Missing(f"only JDK {span[0]} to {span[1]}")
+        text = c.java("Collect", 6, flags=[*flags, "-Xmx256m"], timeout=180)
+        if not c.wisp and text == "exit 1\n":
+            raise Missing("this JDK has no such collector")
+        return text
+    CASES[f"gc-{name}"] = run
+
+
+EXPERIMENTAL = "-XX:+UnlockExperimentalVMOptions"
+collector("serial", ["-XX:+UseSerialGC"], (8, 99))
+collector("parallel", ["-XX:+UseParallelGC"], (8, 99))
+collector("cms", ["-XX:+UseConcMarkSweepGC"], (8, 13))
+collector("g1", ["-XX:+UseG1GC"], (8, 99))
+collector("z", [EXPERIMENTAL, "-XX:+UseZGC"], (11, 99))
+collector("z-generational", ["-XX:+UseZGC", "-XX:+ZGenerational"], (21, 22))
+collector("shenandoah", [EXPERIMENTAL, "-XX:+UseShenandoahGC"], (11, 99))
+collector("shenandoah-generational", [EXPERIMENTAL, "-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"],
+          (24, 99))
+collector("stress", ["-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=2"], (8, 24))
 
 
 def running(c, *args, flags=(), main="ParkAndRun"):
@@ -158,6 +183,33 @@ def jcmd(c):
     return text
 
 
+def hprof(path):
+    """Walks a heap dump's records to its very end: (classes named, stack traces)."""
+    data = path.read_bytes()
+    at = data.index(b"\0") + 13
+    classes = traces = 0
+    while at < len(data):
+        tag, length = data[at], int.from_bytes(data[at + 5:at + 9], "big")
+        classes += tag == 2
+        traces += tag == 5
+        at += 9 + length
+    return at == len(data), classes, traces
+
+
+@case("vm-heap-dump")
+def heap_dump(c):
+    """A dump asked for by a thread of the program, one at OutOfMemoryError, one by jmap's command."""
+    text = ""
+    for how in ("asked", "exhausted"):
+        dump = c.folder / f"{how}.hprof"
+        text += without_log(c.java("HeapDump", how, dump, 20, flags=[
+            "-Xmx64m", "-XX:+HeapDumpOnOutOfMemoryError", f"-XX:HeapDumpPath={dump}"]))
+        whole, classes, traces = hprof(dump)
+        text += f"{how}: whole {whole}, classes {classes > 300}, stacks of all threads {traces > 20}\n"
+        dump.unlink()
+    return re.sub(r"(?m)^(Dumping heap to|Heap dump file created).*\n", "", text)
+
+
 @case("vm-jstack")
 def jstack(c):
     tools = c.tool("jstack")
@@ -191,10 +243,12 @@ def jdb(c):
     # Each command, and what shows that it is done.
     script = [("stop in Debuggee.step", "Deferring|Set breakpoint"), ("cont", "Breakpoint hit"),
               ("where", r"\[1\] Debuggee"), ("print n", r"n = 3"), ("next", "Step completed"),
-              ("next", "Step completed"), ("step", "Step completed"), ("step up", "Step completed"),
-              ("cont", "Breakpoint hit"), ("print n", r"n = 4"), ("threads", "stepper"), ("suspend", "suspended"),
-              ("where all", "worker 3"), ("cont", "."), ("cont", "Breakpoint hit"), ("print n", r"n = \d"),
-              ("clear Debuggee.step", "Removed"), ("cont", "exited|disconnected")]
+              ("next", "Step completed"), ("step", "Step completed"), ("step up", "Breakpoint hit"),
+              ("print n", r"n = 4"), ("cont", "Breakpoint hit"), ("print n", r"n = 5"), ("threads", "stepper"),
+              # The second suspension on top of the breakpoint's: resumed twice.
+              ("suspend", "suspended"), ("where all", "worker 3"), ("resume", "resumed"),
+              ("resume", "Breakpoint hit"), ("print n", r"n = 6"), ("clear Debuggee.step", "Removed"),
+              ("cont", "exited|disconnected")]
     d = subprocess.Popen([debugger, "-connect", f"com.sun.jdi.SocketAttach:hostname=127.0.0.1,port={port}"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          env=compat.jdks.plain_environment())
@@ -217,7 +271,7 @@ def jdb(c):
     (c.folder / "jdb.txt").write_text(out)
     program, err, code = c.finish(child, 60)
     workers = sorted(set(re.findall(r"(worker \d)", out)))
-    program = program[program.find("sum"):]
+    program = re.sub("(?m)^Listening.*\n", "", program[program.find("sum"):])
     return "\n".join(done) + f"\nthreads {workers}\n{program}exit {code}\n"
 
 
@@ -337,35 +391,105 @@ def kernel_threads(c):
     return re.sub("create (new )?native", "create native", text)
 
 
+@case("fail-cgroup-pids")
+def cgroup_pids(c):
+    """pids.max of a cgroup: kernel threads refused at 80; the program goes on."""
+    c.quiet = True
+    group = pids_group(80)
+    try:
+        text = without_log(c.java("Refused", 1, 300, 3, flags=SMALL,
+                                  preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid()))))
+    finally:
+        for _ in range(50):
+            try:
+                group.rmdir()
+                break
+            except OSError:
+                time.sleep(0.1)
+    if c.wisp:  # tasks need no kernel thread: nothing is refused
+        text = text.replace("refused: none, then ran 5", "refused: unable to create new native thread, then ran 5")
+    return re.sub("create (new )?native", "create native", text)
+
+
 # ---- security -----------------------------------------------------------------------------------------------
 
 simple("sec-children", "Children")
 
 
+# In a mount namespace of its own /etc is a copy in which ld.so preloads the library into every program and finds
+# the JDK's libraries: a set-user-id program neither takes LD_PRELOAD with a path nor an origin in its RUNPATH.
+PRELOADED = """
+set -e
+mount -t tmpfs none /mnt && mkdir /mnt/etc && cp -a /etc/. /mnt/etc
+printf '%s\\n' {folders} > /mnt/etc/ld.so.conf.d/wisp-compat.conf
+mount --bind /mnt/etc /etc && ldconfig
+[ -z "{library}" ] || echo "{library}" > /etc/ld.so.preload
+exec setpriv --reuid=54321 --regid=54321 --clear-groups "$@"
+"""
+
+
+def of_another_user(c, mode):
+    """A java that belongs to user 54322, with this mode, run by user 54321 with Wisp's wishes in the environment."""
+    real = Path(c.jdk.home).resolve()
+    home = Path(tempfile.mkdtemp(prefix="wisp-setuid-"))
+    folders = sorted({str(lib.parent) for lib in real.glob("**/*.so")})
+    try:
+        shutil.copytree(real, home / "jdk", symlinks=True, ignore=shutil.ignore_patterns("jmods", "src.zip"))
+        shutil.copytree(compat.WORK / "classes", home / "classes")
+        library = shutil.copy(compat.LIBRARY, home) if c.wisp else ""
+        subprocess.run(["chown", "-R", "54322:54322", home], check=True)
+        subprocess.run(["chmod", "-R", "a+rX", home], check=True)
+        java = home / "jdk/bin/java"
+        java.chmod(mode)
+        folders = [folder.replace(str(real), str(home / "jdk")) for folder in folders]
+        script = PRELOADED.format(folders=" ".join(map(str, folders)), library=library)
+        env = compat.jdks.plain_environment() | ({"WISP": "1", "WISP_STATS": "1", "WISP_VERBOSE": "1"}
+                                    if c.wisp else {})
+        child = subprocess.Popen(["unshare", "--mount", "sh", "-c", script, "sh", str(java), *SMALL, "-cp",
+                                  str(home / "classes"), "Privileged"], env=env, cwd="/", stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        out, err, code = c.finish(child, 60)
+        return out, err, code
+    finally:
+        shutil.rmtree(home)
+
+
 @case("sec-setuid")
 def setuid(c):
-    """A set-user-id java: ld.so drops a preloaded path with slashes, and the library does nothing in any case."""
+    """The library is in a set-user-id java (ld.so.preload) and must do nothing; the same java without the bit
+    shows that it would."""
     if os.geteuid() != 0:
         raise Missing("not root")
     c.quiet = True
-    home = Path("/tmp") / f"wisp-setuid-{os.getpid()}-{time.monotonic_ns()}"
-    (home / "bin").mkdir(parents=True)
-    try:
-        os.chmod(home, 0o755)
-        copy = home / "probe"
-        # env is small and dynamic: it shows what the process sees of our variables.
-        shutil.copy("/usr/bin/env", copy)
-        os.chown(copy, 54322, 54322)
-        os.chmod(copy, 0o6755)
-        env = {"LD_PRELOAD": f"{compat.LIBRARY}", "WISP": "always", "WISP_ANY": "1", "WISP_VERBOSE": "1"}
-        def drop():
-            os.setgid(54321)
-            os.setuid(54321)
-        done = subprocess.run([str(copy)], env=env if c.wisp else {}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, preexec_fn=drop, cwd="/")
-        maps = subprocess.run([str(copy), "cat", "/proc/self/maps"], env=env if c.wisp else {},
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=drop, cwd="/")
-        return f"{done.returncode} stderr {done.stderr!r} preload {'LD_PRELOAD' in done.stdout} " \
-               f"{maps.returncode} {'libwisp' in maps.stdout and False}\n"
-    finally:
-        shutil.rmtree(home)
+    out, err, code = of_another_user(c, 0o755)
+    if c.wisp != ("tasks=" in err) or code != 0:
+        return f"without the bit: exit {code}, {err[-300:]}"
+    text = f"same user {'uids 54321 54321' in out}\n"
+    out, err, code = of_another_user(c, 0o4755)
+    # Mapped, so that it was our own look at AT_SECURE that kept it quiet.
+    text += out.replace(f"mapped {c.wisp}", "mapped as wanted").replace("wishes 3" if c.wisp else "wishes 0", "wishes")
+    return text + f"exit {code} said {err!r}\n"
+
+
+@case("sec-hostile")
+def hostile(c):
+    """Environments made to hurt: the program runs as ever, and what is said is short lines of plain text."""
+    long = "x" * 100000
+    wishes = [{"WISP_OPTIONS": v} for v in (
+        "", ",", "=", "=,=", "carriers", "carriers=", "carriers=-1", "carriers=99999999999999999999", "carriers=2" * 999,
+        "carriers=1,carriers=2,carriers=0", "%s%n%s%n", "black=name:" + "*a" * 5000 + "b", f"black={long}",
+        "black=" + "name:x;" * 10000, "white=package:", "stacksize=1e9", "stacksize=-1k", "trace=0", "\x1b[2J\r\n,",
+        "sysmonTickUs=0x10", "carriers=\u0661", ",".join(["nothing=1"] * 2000))]
+    wishes += [{"WISP_CHAOS": long}, {"WISP_VERBOSE": long}, {"WISP_STATS": "1" + long}, {"WISP_JDKS": long},
+               {"WISP_REEXEC": "1"},
+               {"JAVA_TOOL_OPTIONS": "-Dcom.alibaba.wisp.stacksize=" + "9" * 3000},
+               {"LD_PRELOAD": f"{compat.LIBRARY}:{compat.LIBRARY} {compat.LIBRARY}"},
+               {f"WISP_{i}": str(i) for i in range(300)}]
+    text, said = "", []
+    for number, wish in enumerate(wishes):
+        done = c.java("Short", 5, flags=SMALL, env=wish if c.wisp else None, timeout=60)
+        if done != "sum 10\nexit 0\n":
+            text += f"{number}: {done!r}\n"
+        said += (c.folder / "stderr").read_text(errors="replace").split("\n")
+    bad = [line for line in said if len(line) > 600 or re.search(r"[\x00-\x08\x0b-\x1f]", line)]
+    return text + f"{len(wishes)} environments, bad lines {[line[:80] for line in bad if not line.startswith('Picked up')]}\n"
