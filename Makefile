@@ -33,8 +33,10 @@ demo: product
 test: all
 	@scripts/test
 
+# Every workload in full: hours. One of them, or a quick look: build/bin/wisp bench NAME
 bench: all
-	@scripts/bench
+	@scripts/install-deps bench
+	@scripts/bench all --full
 
 compat: all
 	@scripts/test --compat
