@@ -41,8 +41,7 @@ def load_workloads():
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         spec.loader.exec_module(module)
-        if hasattr(module, "WORKLOAD"):
-            found.append(module.WORKLOAD)
+        found += getattr(module, "WORKLOADS", [])
     return {w.name: w for w in sorted(found, key=lambda w: w.order)}
 
 
@@ -54,7 +53,7 @@ def parse(arguments, workloads):
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{names}, or all")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--quick", action="store_true", help="under a minute per workload (the default)")
-    mode.add_argument("--full", action="store_true", help="real figures; up to a quarter of an hour each")
+    mode.add_argument("--full", action="store_true", help="real figures; up to half an hour each")
     parser.add_argument("--jdks", metavar="LIST",
                         help="majors or full versions, e.g. 17,25.0.2 (default: quick the newest, full the newest of each major)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the reports (default: build/bench of the "
@@ -90,7 +89,7 @@ def choose_jdks(parser, options):
     found = jdks.find()
     try:
         if options.jdks is not None:
-            return jdks.choose(found, options.jdks, newest_only=True)
+            return jdks.choose(found, options.jdks or ",", newest_only=True)
     except ValueError as error:
         parser.error(str(error))
     newest = list({j.major: j for j in found}.values())

@@ -30,6 +30,6 @@ def figures(program, pattern, seconds=0.1):
         raise jvm.Failure(f"{path}: exit code {done.returncode}: {'; '.join(errors) or done.stderr.strip()[-300:]}")
     known = {"family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
              "real_time"}
-    return {r["name"]: {"ns": r["cpu_time"], **{k: v for k, v in r.items()
+    return {re.sub("/iterations:.*", "", r["name"]): {"ns": r["cpu_time"], **{k: v for k, v in r.items()
                                                 if isinstance(v, (int, float)) and k not in known | {"cpu_time"}}}
             for r in runs}

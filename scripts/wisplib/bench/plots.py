@@ -65,6 +65,7 @@ def bars(title, unit, groups, log=False):
     if log:
         axes.set_xscale("log")
         axes.set_xlim(min(everything) / 2, max(everything) * 3)
+        readable(axes.xaxis)
     else:
         axes.set_xlim(0, max(everything) * 1.14)
     axes.set_yticks(ticks, labels)
@@ -76,6 +77,15 @@ def bars(title, unit, groups, log=False):
     return finish(picture)
 
 
+def readable(axis):
+    """20, 50, 100 … on a logarithmic axis instead of powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    low, high = sorted(axis.get_view_interval())
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < low * 500 else (1,)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
+
+
 def legend(picture, kinds):
     from matplotlib.patches import Patch
     picture.legend(handles=[Patch(facecolor=COLOURS[k], hatch=HATCHES.get(k), edgecolor="white", linewidth=0,
@@ -85,6 +95,7 @@ def legend(picture, kinds):
 
 def lines(panels, across, log_x=True):
     """panels: [(title, unit, log_y, {kind: [(x, value, low, high)]})], side by side; bands span the range."""
+    from matplotlib.ticker import NullLocator
     picture, (row,) = figure(3.5, len(panels), share=False)
     for axes, (title, unit, log_y, curves) in zip(row, panels):
         sizes = sorted({x for points in curves.values() for x, *_ in points})
@@ -97,9 +108,10 @@ def lines(panels, across, log_x=True):
             axes.set_xscale("log")
         if log_y:
             axes.set_yscale("log")
+            readable(axes.yaxis)
         else:
             axes.set_ylim(bottom=0)
-        axes.minorticks_off()
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xticks(sizes, [f"{s:,}" for s in sizes], fontsize=8, rotation=0 if len(sizes) < 6 else 30)
         axes.set_xlabel(across)
         axes.set_ylabel(unit)
@@ -139,31 +151,31 @@ def stacked(title, unit, rows):
 
 # What a lane of a timeline can hold: height of the bar and colour.
 STATES = {"submitter waits": (0.2, "#4a4f63"), "divides or looks for work": (0.45, "#cfd6de"),
-          "waits in a join": (0.2, "#d98c3f"), "computes": (0.72, "#0b5d57")}
+          "waits in a join": (0.2, "#d98c3f"), "computes": (0.72, "#1c2330")}
 
 
 def timeline(panels):
-    """panels: [(title, [(lane, [(state, from us, to us)])], [(us, phase)])], one above the other, one scale."""
+    """panels: [(title, [(lane, [(state, from us, to us)])], [six bounds of the PHASES, us])], one above the
+    other on one scale; the phases are a lane of their own."""
+    from matplotlib.patches import Patch
     import matplotlib.pyplot as plot
-    figure(1)[0].clear()  # sets the style
-    plot.close("all")
-    lanes = [len(content) for _, content, _ in panels]
-    picture, rows = plot.subplots(len(panels), 1, figsize=(WIDTH, 1.0 + sum(0.3 * n + 0.75 for n in lanes)), squeeze=False,
+    plot.close(figure(1)[0])  # sets the style
+    lanes = [len(content) + 1 for _, content, _ in panels]
+    picture, rows = plot.subplots(len(panels), 1, figsize=(WIDTH, 1.3 + sum(0.3 * n + 0.4 for n in lanes)), squeeze=False,
                                   sharex=True, layout="constrained", gridspec_kw={"height_ratios": [n + 1.2 for n in lanes]})
-    for (axes,), (title, content, marks) in zip(rows, panels):
-        for y, (_, spans) in enumerate(content):
+    for (axes,), (title, content, bounds) in zip(rows, panels):
+        for begin, end, colour in zip(bounds, bounds[1:], PHASES.values()):
+            axes.broken_barh([(begin, end - begin)], (-0.3, 0.6), facecolor=colour, edgecolor="white", linewidth=0.6)
+            axes.axvline(end, color=RULE, linewidth=0.8)
+        for y, (_, spans) in enumerate(content, 1):
             for state, (height, colour) in STATES.items():
                 pieces = [(begin, end - begin) for s, begin, end in spans if s == state]
                 axes.broken_barh(pieces, (y - height / 2, height), facecolor=colour, linewidth=0)
-        for at, phase in marks:
-            axes.axvline(at, color=SOFT, linewidth=0.8, linestyle=(0, (3, 2)))
-            axes.annotate(phase, (at, -0.62), (2, 0), textcoords="offset points", fontsize=7, color=SOFT, va="bottom", rotation=18)
-        axes.set_yticks(range(len(content)), [lane for lane, _ in content])
-        axes.set_ylim(len(content) - 0.4, -0.6)
-        axes.grid(axis="y", visible=False)
-        axes.set_title(title, pad=26)
+        axes.set_yticks(range(len(content) + 1), ["phases", *(lane for lane, _ in content)])
+        axes.set_ylim(len(content) + 0.6, -0.6)
+        axes.grid(visible=False)
+        axes.set_title(title)
     rows[-1][0].set_xlabel("us since the submission")
-    from matplotlib.patches import Patch
-    picture.legend(handles=[Patch(color=c, label=n) for n, (_, c) in STATES.items()], loc="outside lower center",
-                   ncols=len(STATES), fontsize=9)
+    handles = [Patch(color=c, label=n) for n, c in PHASES.items()] + [Patch(color=c, label=n) for n, (_, c) in STATES.items()]
+    picture.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8.5)
     return finish(picture)

@@ -1,5 +1,5 @@
 """What a workload is made of. A new one is one file in workloads/ (or in a folder of $WISP_BENCH_PATH)
-with a subclass of Workload and a line `WORKLOAD = ThatClass()`:
+with a subclass of Workload and a line `WORKLOADS = [ThatClass()]`:
 
     class Echo(Workload):
         name, order, title = "echo", 20, "Echo over loopback"

@@ -74,7 +74,7 @@ class ForkJoin(Workload):
             stacks.append((name, means))
         yield Table("Phases of one operation, us", ["kind", "jdk", "pool", "pause us", "first handoff", "ramp-up",
                                                     "full parallelism", "catch-up", "result handoff", "sum", "workers"], phases)
-        yield Note("The traced operations are slower than the measured ones by what the trace costs. The published phases do "
+        yield Note("Where one worker did all, its work counts as full parallelism. The traced operations are slower than the measured ones by what the trace costs. The published phases do "
                    "not add up to the published totals.")
         yield Plot("phases", f"Where the time of one operation goes, JDK {keys[-1][0]}",
                    lambda: plots.stacked("Phases of one operation", "us", stacks))
@@ -88,12 +88,12 @@ class ForkJoin(Workload):
         jdk, pool, pause = next((k for k in keys if k[2] == "1,000" and k[1] != "2"), keys[0])
         for one in results.find(jdk=jdk, pool=pool, pause_us=pause, kind=kind):
             if not one.failure and "timeline" in one.texts:
-                lanes, marks = read_timeline(one.texts["timeline"])
-                yield f"{jvm.NAMES[kind]}, JDK {jdk}, pool of {pool}, pause {pause} us", lanes, marks
+                lanes, bounds = read_timeline(one.texts["timeline"])
+                yield f"{jvm.NAMES[kind]}, JDK {jdk}, pool of {pool}, pause {pause} us", lanes, bounds
 
 
 def read_timeline(text):
-    """'submitter SUBMIT@0 …|worker BEGIN@40212 …' -> lanes [(name, [(state, from, to)])], marks [(us, phase)]"""
+    """'submitter SUBMIT@0 …|worker BEGIN@40212 …' -> lanes [(name, [(state, from, to)])], bounds of the five phases"""
     lanes, workers, result = [], [], 0.0
     for part in text.split("|"):
         name, *events = part.split(" ")
@@ -126,8 +126,7 @@ def read_timeline(text):
     first = [events[0][1] for events in workers]
     last = [max(at for kind, at in events if kind == "END") for events in workers]
     full = max(min(last), max(first))
-    return lanes, [(0, "submit"), (min(first), "root begins"), (max(first), "all at work"), (full, "first out of work"),
-                   (max(last), "complete"), (result, "result")]
+    return lanes, [0, min(first), max(first), full, max(last), result]
 
 
-WORKLOAD = ForkJoin()
+WORKLOADS = [ForkJoin()]

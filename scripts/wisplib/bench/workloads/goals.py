@@ -134,4 +134,4 @@ def target(row, value):
     return f"≤ {value:g} {row.unit}" if row.peer is None else f"≤ {value:g}×"
 
 
-WORKLOAD = Goals()
+WORKLOADS = [Goals()]

@@ -66,4 +66,4 @@ class PingPong(Workload):
                                       [g for g in groups if g[1]], log=True))
 
 
-WORKLOAD = PingPong()
+WORKLOADS = [PingPong()]

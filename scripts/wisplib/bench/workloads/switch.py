@@ -69,4 +69,4 @@ class Switch(Workload):
                    lambda: plots.bars("Switches per second and carrier", "millions per second, logarithmic", groups, log=True))
 
 
-WORKLOAD = Switch()
+WORKLOADS = [Switch()]
