@@ -96,6 +96,43 @@ class Figures(unittest.TestCase):
         self.assertNotIn("777", text)
 
 
+class Rounds(unittest.TestCase):
+    class Silent:
+        bar = False
+
+        def step(self, *_):
+            pass
+        say = step
+
+    def run_workload(self, full, limit, order):
+        class Two(workload.Workload):
+            name = "two"
+
+            def series(self, context):
+                for kind in ("plain", "wisp"):
+                    yield workload.Series(lambda kind=kind: order.append(kind) or {"ms": 1}, kind=kind, jdk="17")
+        context = type("Context", (), {"full": full, "runs": 2, "interrupted": False})
+        before, runner.QUICK_LIMIT = runner.QUICK_LIMIT, limit
+        try:
+            return runner.run(Two(), context, self.Silent())
+        finally:
+            runner.QUICK_LIMIT = before
+
+    def test_kinds_take_turns_after_a_warm_up(self):
+        order = []
+        results = self.run_workload(True, 0, order)
+        self.assertEqual(order, ["plain", "wisp"] * 3)
+        self.assertEqual([len(s.samples) for s in results.series], [2, 2])
+        order.clear()
+        self.run_workload(False, 60, order)
+        self.assertEqual(order, ["plain"] + ["plain", "wisp"] * 2)  # one warm-up per JDK
+
+    def test_a_quick_run_ends_in_time_and_says_so(self):
+        results = self.run_workload(False, -1, [])
+        self.assertEqual([len(s.samples) for s in results.series], [0, 0])
+        self.assertIn("too slow, or too busy", results.notes[0])
+
+
 class ForkJoinTrace(unittest.TestCase):
     def test_timeline_and_phases(self):
         command.load_workloads()

@@ -30,6 +30,10 @@ class Progress:
         self.stream.flush()
 
 
+class Ended(Exception):
+    """The time of a quick run is over."""
+
+
 def attempt(series):
     """One run; a failure stays with the series and takes all its figures away."""
     try:
@@ -48,13 +52,17 @@ def is_number(value):
         return False
 
 
+# A quick run ends here even inside its first round: on a busy machine it shows less, not later.
+QUICK_LIMIT = 50
+
+
 def warm_up(results, context):
     """Files into the cache, the processor out of its sleep: one run of each JDK, in a full run of each
     series; the figures are thrown away, a failure is not."""
     seen = set()
     for one in results.series:
-        group = id(one) if context.full else one.key.get("jdk")
-        if group not in seen:
+        group = id(one) if context.full else one.key.get("jdk", "–")
+        if group not in seen and group != "–":
             seen.add(group)
             yield one
 
@@ -88,11 +96,17 @@ def run(workload, context, progress):
                                      f"the {budget} s that this mode gives the workload.")
                 break
             for one in results.series:
+                if not context.full and time.monotonic() - start > QUICK_LIMIT:
+                    results.notes.append(f"Ended after {QUICK_LIMIT} s, within run {number + 1} of {context.runs}: the "
+                                         "machine is too slow, or too busy, for all of a quick run. --full has no such end.")
+                    raise Ended
                 done += 1
                 if not one.failure:
                     progress.step(done, total, f"{workload.name}, run {number + 1}: {one.label()}")
                     turn(one, workload, progress)
             longest = max(longest, time.monotonic() - begun)
+    except Ended:
+        pass
     except KeyboardInterrupt:
         results.notes.append("Interrupted: this is what was measured so far.")
         context.interrupted = True
