@@ -93,24 +93,21 @@ def legend(picture, kinds):
                    loc="outside lower right", ncols=len(kinds), fontsize=9)
 
 
-def lines(panels, across, log_x=True):
-    """panels: [(title, unit, log_y, {kind: [(x, value, low, high)]})], side by side; bands span the range."""
+def lines(panels):
+    """panels: [(title, across, unit, {kind: [(x, value, low, high)]})], side by side; both scales are
+    logarithmic, bands span the range."""
     from matplotlib.ticker import NullLocator
     picture, (row,) = figure(3.5, len(panels), share=False)
-    for axes, (title, unit, log_y, curves) in zip(row, panels):
+    for axes, (title, across, unit, curves) in zip(row, panels):
         sizes = sorted({x for points in curves.values() for x, *_ in points})
         for kind, points in curves.items():
             x, middle, low, high = zip(*points)
             colour = SOFT if kind == jvm.PLAIN else COLOURS[kind]
             axes.plot(x, middle, color=colour, marker=MARKERS[kind], markersize=4.5, linewidth=1.6)
             axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-        if log_x:
-            axes.set_xscale("log")
-        if log_y:
-            axes.set_yscale("log")
-            readable(axes.yaxis)
-        else:
-            axes.set_ylim(bottom=0)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        readable(axes.yaxis)
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xticks(sizes, [f"{s:,}" for s in sizes], fontsize=8, rotation=0 if len(sizes) < 6 else 30)
         axes.set_xlabel(across)

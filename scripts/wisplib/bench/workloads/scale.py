@@ -91,16 +91,15 @@ class Scale(Workload):
             for metric in one.metrics() if not one.failure else ():
                 rows.append([metric.replace("/", ", at "), table.spread(one.values(metric))])
         yield Table("Timers and run queue: ns per operation, by what is pending", ["operation", "ns"], rows)
-        panels = [("Hand-over, by threads", "ns", True, curve("tasks", "ns_per_hop")),
-                  ("Hand-overs, by carriers", "millions per second", True, curve("carriers", "hops_per_s", 1e-6))]
-        pause = [("Young collection, by parked threads", "us", True, curve("pauses", "pause_us")),
-                 ("System.gc(), by parked threads", "ms", True, curve("pauses", "full_gc_ms"))]
-        for name, caption, group in (("growth", "Cost of a hand-over by the number of threads, throughput by carriers", panels),
-                                     ("pauses", "Pauses of the JVM while threads are parked", pause)):
-            group = [p for p in group if p[3]]
-            if group:
-                yield Plot(name, caption, lambda group=group, name=name: plots.lines(
-                    group, "" if name == "growth" else "threads"))
+        growth = [("Hand-over", "threads", "ns", curve("tasks", "ns_per_hop")),
+                  ("Hand-overs per second", "carriers", "millions", curve("carriers", "hops_per_s", 1e-6))]
+        pause = [("Young collection", "parked threads", "us", curve("pauses", "pause_us")),
+                 ("System.gc()", "parked threads", "ms", curve("pauses", "full_gc_ms"))]
+        for name, caption, panels in (("growth", "Cost of a hand-over by the number of threads; throughput by carriers", growth),
+                                      ("pauses", "Pauses of the JVM while threads are parked", pause)):
+            panels = [p for p in panels if p[3]]
+            if panels:
+                yield Plot(name, caption, lambda panels=panels: plots.lines(panels))
 
 
 def pauses(context, jdk, kind, n):
