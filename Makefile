@@ -33,8 +33,10 @@ demo: product
 test: all
 	@scripts/test
 
+# Every workload in full: hours. One of them, or a quick look: build/bin/wisp bench NAME
 bench: all
-	@scripts/bench
+	@scripts/install-deps bench
+	@scripts/bench all --full
 
 # Hours. What an earlier run of the same sources has finished stands; FRESH=1 begins anew.
 compat: all

@@ -10,8 +10,13 @@ if(TARGET wisp AND TARGET libwisp)
   install(TARGETS libwisp LIBRARY DESTINATION lib/wisp)
   install(FILES ${CMAKE_SOURCE_DIR}/docs/wisp.1 DESTINATION share/man/man1)
   install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/docs/options.md
-    ${CMAKE_SOURCE_DIR}/docs/observability.md ${CMAKE_SOURCE_DIR}/scripts/wisp-gdb.py
+    ${CMAKE_SOURCE_DIR}/docs/benchmarks.md ${CMAKE_SOURCE_DIR}/docs/observability.md ${CMAKE_SOURCE_DIR}/scripts/wisp-gdb.py
     DESTINATION share/doc/wisp)
+  # What `wisp bench` runs; laid out as in the checkout, so that the scripts find each other alike.
+  install(PROGRAMS ${CMAKE_SOURCE_DIR}/scripts/bench DESTINATION share/wisp/scripts)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/wisplib DESTINATION share/wisp/scripts
+    FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/java/bench/src DESTINATION share/wisp/java/bench)
   find_program(WISP_STRIP NAMES ${CMAKE_STRIP} strip)
   if(WISP_STRIP)
     install(CODE "execute_process(COMMAND ${WISP_STRIP} --strip-debug

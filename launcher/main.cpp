@@ -1,11 +1,12 @@
-// The wisp command: java, jdk, doctor, and those that look into a JVM. `wisp java` is taken before
-// the option parser sees anything, because all that follows belongs to the JVM; the rest is
-// CLI11's.
+// The wisp command: java, jdk, doctor, bench, and those that look into a JVM. `wisp java` and `wisp
+// bench` are taken before the option parser sees anything, because all that follows belongs to the
+// JVM or to the harness; the rest is CLI11's.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstring>
 
+#include "bench_command.h"
 #include "doctor.h"
 #include "jdk_home.h"
 #include "jvm/report.h"
@@ -23,6 +24,7 @@ Examples:
   wisp doctor
   wisp top 4711
   wisp trace 4711 --seconds 2 --output trace.json
+  wisp bench pingpong --quick
 
 Without this command: LD_PRELOAD=.../libwisp.so WISP=1 java ...
                or:    java -agentpath:.../libwisp.so ...
@@ -51,6 +53,11 @@ int run(int argc, char** argv) {
                                       "among its options switches Wisp on");
   java->prefix_command();
 
+  CLI::App* bench = app.add_subcommand("bench",
+                                       "NAME...  rerun published experiments: plain threads, Wisp "
+                                       "and virtual threads side by side");
+  bench->prefix_command();
+
   wisp::JdkHomeRequest home;
   CLI::App* jdk = app.add_subcommand("jdk",
                                      "DIR [--output DIR]  make a JAVA_HOME whose "
@@ -77,11 +84,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     if (argc < 2) {
-      text = "a command is required: java, jdk, doctor, ps, stat, top, jstack or trace";
+      text = "a command is required: java, jdk, doctor, ps, stat, top, jstack, trace or bench";
     } else if (app.get_subcommands().empty()) {
       text = fmt::format(
           "'{}' is not a command or option; takes java, jdk, doctor, ps, stat, top, jstack, "
-          "trace, --help or --version",
+          "trace, bench, --help or --version",
           wisp::Shown(argv[1]).text);
     }
     return usage_error(text, app);
@@ -98,5 +105,8 @@ int main(int argc, char** argv) {
     return wisp::run_java_of_home(home, argc, argv);
   }
   if (argc > 1 && strcmp(argv[1], "java") == 0) return wisp::run_java_command(argc - 1, argv + 1);
+  if (argc > 1 && strcmp(argv[1], "bench") == 0) {
+    return wisp::run_bench_command(argc - 1, argv + 1);
+  }
   return run(argc, argv);
 }

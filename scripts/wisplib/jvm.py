@@ -13,14 +13,23 @@ from . import jdks
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH_SOURCES = ROOT / "java" / "bench" / "src" / "main" / "java"
-BENCH_CLASSES = ROOT / "build" / "java" / "bench-classes"
 
 PLAIN, WISP, VIRTUAL = "plain", "wisp", "virtual"
+NAMES = {PLAIN: "plain threads", WISP: "Wisp", VIRTUAL: "virtual threads"}
 ALL_CORES = 0
 
 
 class Failure(Exception):
     """The run gave no usable result; the text says why and how to repeat it."""
+
+
+def in_checkout():
+    """Else this is an installation, share/wisp, where nothing can be built."""
+    return (ROOT / "CMakeLists.txt").is_file()
+
+
+def bench_classes():
+    return (ROOT / "build" / "java" if in_checkout() else jdks.cache_folder().parent) / "bench-classes"
 
 
 def processors():
@@ -46,23 +55,29 @@ def require_library():
 def build_bench():
     """Compiles java/bench for Java 8 when a source is newer than the classes."""
     sources = sorted(BENCH_SOURCES.rglob("*.java"))
-    stamp = BENCH_CLASSES / ".built"
+    classes = bench_classes()
+    stamp = classes / ".built"
     if stamp.exists() and all(s.stat().st_mtime <= stamp.stat().st_mtime for s in sources):
-        return BENCH_CLASSES
+        return classes
+    compile_java(sources, classes)
+    stamp.touch()
+    return classes
+
+
+def compile_java(sources, classes, classpath=()):
+    """For Java 8, by a JDK found here; classpath: what the sources need besides."""
     compilers = [j for j in jdks.find() if j.major >= 9 and (Path(j.home) / "bin" / "javac").is_file()]
     if not compilers:
         raise Failure("no JDK with javac (9 or newer) found to compile java/bench; "
                       "install one or set WISP_JDKS")
-    best = min(compilers, key=lambda j: abs(j.major - 17))  # 17 compiles for 8 without warnings
-    BENCH_CLASSES.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([f"{best.home}/bin/javac", "--release", "8", "-nowarn", "-Xlint:-options",
-                           "-d", str(BENCH_CLASSES), *map(str, sources)],
+    jdk = min(compilers, key=lambda j: abs(j.major - 17))  # 17 compiles for 8 without warnings
+    classes.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([f"{jdk.home}/bin/javac", "--release", "8", "-nowarn", "-Xlint:-options",
+                           "-cp", ":".join(map(str, [classes, *classpath])), "-d", str(classes), *map(str, sources)],
                           env=jdks.plain_environment(), stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
-        raise Failure(f"javac of {best.home} failed:\n{done.stdout}")
-    stamp.touch()
-    return BENCH_CLASSES
+        raise Failure(f"javac of {jdk.home} failed:\n{done.stdout}")
 
 
 @functools.lru_cache(maxsize=None)
@@ -76,7 +91,7 @@ def kinds_for(jdk):
     return [PLAIN, WISP] + ([VIRTUAL] if jdk.major >= 21 else [])
 
 
-def run(jdk, kind, cores, program, args=(), java_options=(), timeout=300):
+def run(jdk, kind, cores, program, args=(), java_options=(), timeout=300, classpath=()):
     """Runs wisp.bench.<program>; cores is a number or ALL_CORES. Returns its values, plus 'wall' in s.
 
     Plain threads on one core are pinned to it, besides being told of it: otherwise their kernel
@@ -97,7 +112,7 @@ def run(jdk, kind, cores, program, args=(), java_options=(), timeout=300):
         args = [*args, "--kind", "virtual"]
     if kind == WISP:
         environment.update(LD_PRELOAD=str(require_library()), WISP="1", WISP_STATS="1")
-    command = [f"{jdk.home}/bin/java", *options, "-cp", str(build_bench()),
+    command = [f"{jdk.home}/bin/java", *options, "-cp", ":".join(map(str, [build_bench(), *classpath])),
                f"wisp.bench.{program}", *map(str, args)]
     shown = " ".join((["LD_PRELOAD=" + environment["LD_PRELOAD"], "WISP=1"] if kind == WISP else [])
                      + (["taskset", "-c", ",".join(map(str, pin))] if pin else []) + command)

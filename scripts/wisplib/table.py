@@ -1,9 +1,10 @@
 """Tables that read well as plain text and are Markdown at the same time; and the numbers in them."""
 
 import platform
-import statistics
 import time
 from pathlib import Path
+
+from .stats import median_mad  # noqa: F401 (part of what a table states)
 
 
 def markdown(header, rows):
@@ -20,12 +21,6 @@ def markdown(header, rows):
     return "\n".join([line(cells[0]), rule, *map(line, cells[1:])])
 
 
-def median_mad(samples):
-    """Median, and the median distance from it: a spread that one bad run does not move."""
-    middle = statistics.median(samples)
-    return middle, statistics.median(abs(s - middle) for s in samples)
-
-
 def number(value):
     """Three significant digits at least, thousands separated."""
     if value >= 100:
@@ -33,13 +28,21 @@ def number(value):
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def machine():
-    model = "unknown CPU"
+def spread(samples):
+    """The median with its spread; alone when there was one run."""
+    median, mad = median_mad(samples)
+    return f"{number(median)} ± {number(mad)}" if len(samples) > 1 else number(median)
+
+
+def cpu_model():
     for text in Path("/proc/cpuinfo").read_text().splitlines():
         if text.startswith("model name"):
-            model = text.split(":", 1)[1].strip()
-            break
-    return f"{model}, Linux {platform.release()}, {time.strftime('%Y-%m-%d')}"
+            return text.split(":", 1)[1].strip()
+    return "unknown CPU"
+
+
+def machine():
+    return f"{cpu_model()}, Linux {platform.release()}, {time.strftime('%Y-%m-%d')}"
 
 
 def save(path, text):

@@ -1,24 +1,27 @@
 package wisp.bench;
 
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinTask;
 import java.util.concurrent.RecursiveTask;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * How fast an idle pool gets to work: every {@code pause} µs a thread outside submits a task that splits
- * into {@code leaves} small pieces, {@code work} µs in all, and waits for its result.
+ * into {@code leaves} small pieces, {@code work} µs in all, and waits for its result. With {@code traced} above zero so
+ * many more operations are run on a pool whose threads note what they do (see PoolTrace), and taken apart.
  */
 public final class ForkJoinRampUp {
     private static int leafSteps;
 
     public static void main(String[] args) throws Exception {
         Options options = new Options(ForkJoinRampUp.class).define("ops", 2_000).define("leaves", 64)
-                .define("work", 150).define("pause", 1_000)
+                .define("work", 150).define("pause", 1_000).define("traced", 0)
                 .define("parallelism", Runtime.getRuntime().availableProcessors()).parse(args);
         int ops = options.number("ops", 10, 10_000_000);
         int leaves = options.number("leaves", 1, 1 << 20);
         int workMicros = options.number("work", 1, 1_000_000);
         int pauseMicros = options.number("pause", 0, 1_000_000);
+        int traced = options.number("traced", 0, 100_000);
         int parallelism = options.number("parallelism", 1, 1_000);
 
         Tree whole = new Tree(0, leaves);
@@ -31,7 +34,13 @@ public final class ForkJoinRampUp {
         ForkJoinPool pool = new ForkJoinPool(parallelism);
         double[] micros = new double[ops];
         int warmUp = Math.min(ops, 500);
+        long cpuBefore = 0;
+        long sleepsBefore = 0;
         for (int i = -warmUp; i < ops; i++) {
+            if (i == 0) {
+                cpuBefore = Proc.cpuMillis();
+                sleepsBefore = Proc.sleeps();
+            }
             long start = System.nanoTime();
             long result = pool.invoke(new Tree(0, leaves));
             long end = System.nanoTime();
@@ -41,12 +50,34 @@ public final class ForkJoinRampUp {
             }
             LockSupport.parkNanos(pauseMicros * 1_000L);
         }
+        Report.value("cpu_us_per_op", (Proc.cpuMillis() - cpuBefore) * 1e3 / ops);
+        Report.value("kernel_sleeps_per_op", (double) (Proc.sleeps() - sleepsBefore) / ops);
         pool.shutdown();
 
         Report.value("parallelism", parallelism);
         Report.value("serial_us", serialMicros);
         Report.samples("us_per_op", micros);
+        if (traced > 0) {
+            trace(traced, leaves, parallelism, pauseMicros, expected);
+        }
         Report.valid();
+    }
+
+    private static void trace(int ops, int leaves, int parallelism, int pauseMicros, long expected) {
+        PoolTrace trace = new PoolTrace();
+        ForkJoinPool pool = trace.pool(parallelism);
+        for (int i = -ops; i < ops; i++) {
+            trace.submitter.record(PoolTrace.Event.SUBMIT);
+            ForkJoinTask<Long> task = pool.submit(new Tree(0, leaves));
+            trace.submitter.record(PoolTrace.Event.PARK);
+            long result = task.join();
+            trace.submitter.record(PoolTrace.Event.UNPARK);
+            Report.check("sum over the leaves, traced", expected, result);
+            trace.operationDone(i >= 0);
+            LockSupport.parkNanos(pauseMicros * 1_000L);
+        }
+        pool.shutdown();
+        trace.report();
     }
 
     /** What all leaves take on one thread, measured when compiled. */
@@ -76,13 +107,38 @@ public final class ForkJoinRampUp {
 
         @Override
         protected Long compute() {
+            PoolTrace.Lane lane = PoolTrace.lane();
+            if (lane == null) {
+                return split(null);
+            }
+            lane.record(PoolTrace.Event.BEGIN);
+            long sum = split(lane);
+            lane.record(PoolTrace.Event.END);
+            return sum;
+        }
+
+        private long split(PoolTrace.Lane lane) {
             if (to - from == 1) {
-                return leaf(from);
+                note(lane, PoolTrace.Event.LEAF);
+                long value = leaf(from);
+                note(lane, PoolTrace.Event.LEAF_END);
+                return value;
             }
             int middle = (from + to) >>> 1;
             Tree left = new Tree(from, middle);
+            note(lane, PoolTrace.Event.FORK);
             left.fork();
-            return new Tree(middle, to).compute() + left.join();
+            long right = new Tree(middle, to).split(lane);
+            note(lane, PoolTrace.Event.JOIN);
+            long sum = right + left.join();
+            note(lane, PoolTrace.Event.JOINED);
+            return sum;
+        }
+
+        private static void note(PoolTrace.Lane lane, PoolTrace.Event event) {
+            if (lane != null) {
+                lane.record(event);
+            }
         }
 
         long serial() {

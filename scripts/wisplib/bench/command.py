@@ -1,0 +1,131 @@
+"""`wisp bench`: reruns published experiments on plain threads, Wisp and (JDK 21+) virtual threads.
+
+The kinds take turns within every round. Prints a table per workload; writes report.md, report.csv,
+report.json, report.html and the plots as SVG into the output folder."""
+
+import argparse
+import importlib.util
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+from .. import jdks, jvm
+from . import machine, report, runner
+
+
+class Context:
+    """What the user asked for; workloads read it."""
+
+    def __init__(self, options, found):
+        self.full, self.out, self.interrupted = options.full, options.out, False
+        self.runs = options.runs or (5 if options.full else 3)
+        self.all_jdks = found
+        self.rows = options.rows
+        self.jdks = found
+
+    def newest(self, least=8):
+        """The newest of the chosen JDKs, for what need not be seen on each; [] when too old."""
+        return [j for j in self.jdks if j.major >= least][-1:]
+
+
+def load_workloads():
+    """name -> workload, in order; those of $WISP_BENCH_PATH besides our own."""
+    folders = [Path(__file__).parent / "workloads",
+               *map(Path, filter(None, os.environ.get("WISP_BENCH_PATH", "").split(":")))]
+    found = []
+    for file in (f for folder in folders for f in sorted(folder.glob("[a-z]*.py"))):
+        name = f"wisplib.bench.workloads.{file.stem}"
+        spec = importlib.util.spec_from_file_location(name, file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        found += getattr(module, "WORKLOADS", [])
+    return {w.name: w for w in sorted(found, key=lambda w: w.order)}
+
+
+def parse(arguments, workloads):
+    names = ", ".join(workloads)
+    parser = argparse.ArgumentParser(
+        prog="wisp bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="workloads:\n" + "\n".join(f"  {w.name:<10} {w.title}" for w in workloads.values()))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{names}, or all")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--quick", action="store_true", help="under a minute per workload (the default)")
+    mode.add_argument("--full", action="store_true", help="real figures; up to half an hour each")
+    parser.add_argument("--jdks", metavar="LIST",
+                        help="majors or full versions, e.g. 17,25.0.2 (default: quick the newest, full the newest of each major)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the reports (default: build/bench of the "
+                        "checkout, else ./wisp-bench)")
+    parser.add_argument("--runs", metavar="N", help="runs of each, 1 to 1000 (default: quick 3, full 5)")
+    parser.add_argument("--rows", metavar="LIST", help="goals: only these rows, by name or pattern")
+    options = parser.parse_args(arguments)
+    if not options.names:
+        parser.error(f"NAME is required: {names}, or all")
+    for name in options.names:
+        if name != "all" and name not in workloads:
+            parser.error(f"'{name}' is no workload; takes {names}, or all")
+    if options.runs is not None:
+        if not re.fullmatch(r"[1-9]\d{0,2}|1000", options.runs):
+            parser.error(f"option --runs: '{options.runs}' is not a whole number from 1 to 1000")
+        options.runs = int(options.runs)
+    if options.rows:
+        if "goals" not in options.names:
+            parser.error("option --rows: goes with the workload goals only")
+        try:
+            workloads["goals"].select(options.rows)
+        except ValueError as error:
+            parser.error(f"option --rows: {error}")
+    if options.out is None:
+        options.out = jvm.ROOT / "build" / "bench" if jvm.in_checkout() else Path("wisp-bench")
+    if options.out.exists() and not options.out.is_dir():
+        parser.error(f"option --out: '{options.out}' is not a folder")
+    chosen = [w for w in workloads.values() if "all" in options.names or w.name in options.names]
+    return parser, options, chosen
+
+
+def choose_jdks(parser, options):
+    found = jdks.find()
+    try:
+        if options.jdks is not None:
+            return jdks.choose(found, options.jdks or ",", newest_only=True)
+    except ValueError as error:
+        parser.error(str(error))
+    newest = list({j.major: j for j in found}.values())
+    return newest if options.full else newest[-1:]
+
+
+def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    workloads = load_workloads()
+    parser, options, chosen = parse(arguments, workloads)
+    found = choose_jdks(parser, options)
+    try:
+        if not found:
+            raise jvm.Failure("no JDK found: install one, run scripts/fetch-jdks or set WISP_JDKS")
+        jvm.require_library()
+        options.out.mkdir(parents=True, exist_ok=True)
+    except (jvm.Failure, OSError) as failure:
+        print(f"wisp bench: {failure}", file=sys.stderr)
+        return 1
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a report also then
+    progress = runner.Progress()
+    context = Context(options, found)
+    about = machine.describe(found, arguments)
+    sections = []
+    for workload in chosen:
+        if context.interrupted:
+            break
+        results = runner.run(workload, context, progress)
+        section = report.Section(workload, results, context)
+        sections.append(section)
+        print(section.terminal() + "\n", flush=True)
+        about["load_after"] = machine.load()
+        report.write(options.out, about, sections, context)  # after each: an early end loses nothing
+    progress.say(f"written: {options.out}/report.html, report.md, report.csv, report.json")
+    ran = [s for s in sections if not s.results.unavailable]
+    return 1 if context.interrupted or not ran or any(s.results.failures() for s in ran) else 0
+
+

@@ -1,0 +1,122 @@
+"""Runs a workload: a warm-up, then rounds in which every series has one turn, so that what else the
+machine does hits all alike. The time budget ends the rounds, never a round."""
+
+import shutil
+import sys
+import time
+
+from .. import jvm
+from .workload import Results, Unavailable
+
+
+class Progress:
+    """A bar on a terminal; elsewhere a line per step, so that a log shows where it hangs."""
+
+    def __init__(self, stream=sys.stderr):
+        self.stream, self.bar = stream, stream.isatty()
+
+    def step(self, done, total, text):
+        if self.bar:
+            width = shutil.get_terminal_size().columns
+            filled = round(24 * done / total) if total else 24
+            line = f"[{'#' * filled}{'·' * (24 - filled)}] {done:>{len(str(total))}}/{total} {text}"
+            self.stream.write("\r\033[K" + line[:width - 1])
+        else:
+            self.stream.write(f"[{done}/{total}] {text}\n")
+        self.stream.flush()
+
+    def say(self, text):
+        self.stream.write(("\r\033[K" if self.bar else "") + text + "\n")
+        self.stream.flush()
+
+
+class Ended(Exception):
+    """The time of a quick run is over."""
+
+
+def attempt(series):
+    """One run; a failure stays with the series and takes all its figures away."""
+    try:
+        values = series.run()
+        series.samples.append({k: float(v) for k, v in values.items() if is_number(v)})
+        series.texts = {k: v for k, v in values.items() if not is_number(v)}  # of the latest run
+    except jvm.Failure as failure:
+        series.failure = str(failure)
+
+
+def is_number(value):
+    try:
+        float(value)
+        return True
+    except (TypeError, ValueError):
+        return False
+
+
+# A quick run ends here even inside its first round: on a busy machine it shows less, not later.
+QUICK_LIMIT = 50
+
+
+def warm_up(results, context):
+    """Files into the cache, the processor out of its sleep: one run of each JDK, in a full run of each
+    series; the figures are thrown away, a failure is not."""
+    seen = set()
+    for one in results.series:
+        group = id(one) if context.full else one.key.get("jdk", "–")
+        if group not in seen and group != "–":
+            seen.add(group)
+            yield one
+
+
+def run(workload, context, progress):
+    results = Results([])
+    start = time.monotonic()
+    try:
+        workload.prepare(context)
+        results.series = list(workload.series(context))
+        if not results.series:
+            raise Unavailable("nothing of it fits the chosen JDKs")
+    except (Unavailable, jvm.Failure) as reason:
+        results.unavailable = str(reason)
+        progress.say(f"{workload.name}: left out: {reason}")
+        return results
+    first = list(warm_up(results, context))
+    total, done = len(first) + context.runs * len(results.series), 0
+    try:
+        for one in first:
+            progress.step(done, total, f"{workload.name}, warm-up: {one.label()}")
+            turn(one, workload, progress)
+            one.samples.clear()
+            done += 1
+        budget = workload.budget["full" if context.full else "quick"]
+        longest = 0
+        for number in range(context.runs):
+            begun = time.monotonic()
+            if number and begun - start + longest > budget:
+                results.notes.append(f"{number} of {context.runs} runs: another round would have passed "
+                                     f"the {budget} s that this mode gives the workload.")
+                break
+            for one in results.series:
+                if not context.full and time.monotonic() - start > QUICK_LIMIT:
+                    results.notes.append(f"Ended after {QUICK_LIMIT} s, within run {number + 1} of {context.runs}: the "
+                                         "machine is too slow, or too busy, for all of a quick run. --full has no such end.")
+                    raise Ended
+                done += 1
+                if not one.failure:
+                    progress.step(done, total, f"{workload.name}, run {number + 1}: {one.label()}")
+                    turn(one, workload, progress)
+            longest = max(longest, time.monotonic() - begun)
+    except Ended:
+        pass
+    except KeyboardInterrupt:
+        results.notes.append("Interrupted: this is what was measured so far.")
+        context.interrupted = True
+    results.seconds = time.monotonic() - start
+    if progress.bar:
+        progress.say(f"{workload.name}: {results.seconds:.0f} s")
+    return results
+
+
+def turn(one, workload, progress):
+    attempt(one)
+    if one.failure:
+        progress.say(f"FAILED {workload.name}, {one.label()}: {one.failure}")

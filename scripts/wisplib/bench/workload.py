@@ -1,0 +1,135 @@
+"""What a workload is made of. A new one is one file in workloads/ (or in a folder of $WISP_BENCH_PATH)
+with a subclass of Workload and a line `WORKLOADS = [ThatClass()]`:
+
+    class Echo(Workload):
+        name, order, title = "echo", 20, "Echo over loopback"
+        text = "What is measured and how to read it; goes into the report."
+        units = {"per_s": "1/s"}
+        published = (Published("elsewhere, 4 cores", "12,000", "1/s", "who said so"),)
+
+        def series(self, context):
+            for jdk in context.jdks:
+                for kind in jvm.kinds_for(jdk):
+                    yield Series(lambda jdk=jdk, kind=kind: jvm.run(jdk, kind, 1, "EchoBench"),
+                                 jdk=jdk.label, kind=kind)
+
+        def parts(self, context, results):
+            yield by_kind("", results, "per_s", ["jdk"])
+
+A series' function runs ONE process (or cluster) and gives back {metric: number}; it checks its own
+result and raises jvm.Failure when that is wrong or missing. A series of which one run failed has no
+figure: a wrong answer is never reported as a fast one."""
+
+from collections import namedtuple
+
+from .. import jvm, stats, table
+
+# The figure as its source prints it; source: who, where.
+Published = namedtuple("Published", "what figure unit source")
+# The first column is text, the others are numbers.
+Table = namedtuple("Table", "caption header rows")
+# draw(): SVG text; needs matplotlib (see plots.py), therefore called late.
+Plot = namedtuple("Plot", "name caption draw")
+Note = namedtuple("Note", "text")
+
+
+class Unavailable(Exception):
+    """The workload cannot run here; the text says why and what would help."""
+
+
+class Series:
+    """One configuration, run once per round; `key` names it: jdk, kind, cores and the like."""
+
+    def __init__(self, run, **key):
+        self.run, self.key = run, {k: str(v) for k, v in key.items()}
+        self.samples, self.failure = [], None
+
+    def label(self):
+        words = dict(self.key)
+        jdk = [f"JDK {words.pop('jdk')}"] if "jdk" in words else []
+        kind = [words.pop("kind")] if "kind" in words else []
+        return " ".join(jdk + kind + [f"{k}={v}" for k, v in words.items()])
+
+    def values(self, metric):
+        """One per round; empty when any run failed."""
+        return [] if self.failure else [s[metric] for s in self.samples if metric in s]
+
+    def metrics(self):
+        return list(dict.fromkeys(m for s in self.samples for m in s))
+
+
+class Results:
+    """The series of one workload after their runs."""
+
+    def __init__(self, series):
+        self.series = list(series)
+        self.unavailable = None  # why nothing ran
+        self.notes = []          # what the reader must know of this run
+        self.seconds = 0.0
+
+    def find(self, **key):
+        return [s for s in self.series if all(s.key.get(k) == str(v) for k, v in key.items())]
+
+    def values(self, metric, **key):
+        return [v for s in self.find(**key) for v in s.values(metric)]
+
+    def median(self, metric, **key):
+        values = self.values(metric, **key)
+        return stats.median_mad(values)[0] if values else None
+
+    def cell(self, metric, scale=1, **key):
+        """For a table: the figure with its spread, 'failed', or a dash when it was not asked for."""
+        values = [v * scale for v in self.values(metric, **key)]
+        if values:
+            return table.spread(values)
+        return "failed" if any(s.failure for s in self.find(**key)) else "–"
+
+    def distinct(self, name):
+        """The values of one part of the key, in the order of the series."""
+        return list(dict.fromkeys(s.key[name] for s in self.series if name in s.key))
+
+    def failures(self):
+        return [(s.label(), s.failure) for s in self.series if s.failure]
+
+
+class Workload:
+    name = title = text = ""
+    order = 100
+    units = {}
+    published = ()
+    # Seconds after which no further round begins; the first round is always whole.
+    budget = {"quick": 45, "full": 900}
+
+    def prepare(self, context):
+        """Builds and looks for what it needs; raises Unavailable."""
+
+    def series(self, context):
+        raise NotImplementedError
+
+    def parts(self, context, results):
+        """Tables, plots and notes of the report, in their order."""
+        raise NotImplementedError
+
+
+def ratio(results, metric, numerator, denominator):
+    """'12.3×': the median over the rounds of one series' figure by another's; keys as for find()."""
+    found = stats.median_ratio(results.values(metric, **numerator), results.values(metric, **denominator))
+    return f"{table.number(found[0])}×" if found else "–"
+
+
+def by_kind(caption, results, metric, dimensions, scale=1, more_is_better=False):
+    """A row per combination of the dimensions, a column per kind of thread, and how Wisp compares."""
+    kinds = [k for k in jvm.NAMES if k in results.distinct("kind")]
+    peers = [k for k in kinds if k != jvm.WISP] if jvm.WISP in kinds else []
+    header = dimensions + [jvm.NAMES[k] for k in kinds] + [f"Wisp : {k}" for k in peers]
+    rows = []
+    combinations = dict.fromkeys(tuple(s.key.get(d, "") for d in dimensions) for s in results.series
+                                 if all(d in s.key for d in dimensions))
+    for values in combinations:
+        key = dict(zip(dimensions, values))
+        row = list(values) + [results.cell(metric, scale, **key, kind=k) for k in kinds]
+        for peer in peers:
+            pair = (dict(key, kind=jvm.WISP), dict(key, kind=peer))
+            row.append(ratio(results, metric, *(pair if more_is_better else reversed(pair))))
+        rows.append(row)
+    return Table(caption, header, rows)

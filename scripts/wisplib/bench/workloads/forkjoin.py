@@ -1,0 +1,132 @@
+"""Shipilev's wake-up study of 2012: an idle pool gets one small divisible task."""
+
+from wisplib import jvm, stats, table
+from wisplib.bench import plots
+from wisplib.bench.workload import Note, Plot, Published, Series, Table, Workload
+
+PHASES = ("first_handoff_us", "ramp_up_us", "full_parallelism_us", "catch_up_us", "result_handoff_us")
+STUDY = "A. Shipilev, fork/join wake-ups, 2012"
+VANILLA, BUSY = (60, 240, 20, 15, 10), (5, 10, 55, 10, 10)  # his breakdowns, in the order of PHASES
+
+
+class ForkJoin(Workload):
+    name, order, title = "forkjoin", 3, "Fork/join: how fast an idle pool gets to work"
+    text = ("Every pause microseconds a thread outside submits a task that splits into 64 pieces, 150 us of work in all, to "
+            "an idle ForkJoinPool and waits for the result; java/bench/.../ForkJoinRampUp.java. Microseconds per operation: "
+            "median of the operations of a run, then median of the runs ± its spread; less is better. CPU is what the "
+            "process used per operation, the pauses included: a busy loop would be fast at the price of CPU. The phases come "
+            "from a trace that the program takes of itself (each worker notes task begin and end, fork, join, leaf, the "
+            "submitter submit, park, unpark), in operations after the measured ones; their means over the middle half of "
+            "the operations add up to the total. First handoff: submit to the root task's begin; ramp-up: until the last "
+            "participating worker's first task; full parallelism: until the earliest worker's last task ends; catch-up: "
+            "until the root is complete; result handoff: until the submitter runs again. Where a worker has nothing to do "
+            "the pool's own code scans or parks; Java code outside the pool cannot tell which. A pool's workers cannot be "
+            "virtual threads, so there is no such column.")
+    units = {"us_per_op": "us", "cpu_us_per_op": "us", "kernel_sleeps_per_op": "1", **{p: "us" for p in PHASES}}
+    budget = {"quick": 40, "full": 1500}
+    published = (
+        Published("vanilla (60+240+20+15+10)", "429 ± 22", "us/op", STUDY),
+        Published("three wake-ups", "415 ± 15", "us/op", STUDY),
+        Published("four wake-ups", "390 ± 18", "us/op", STUDY),
+        Published("busy-looping scan (5+10+55+10+10)", "150 ± 15", "us/op", STUDY),
+    )
+
+    def prepare(self, context):
+        jvm.build_bench()
+
+    def series(self, context):
+        wanted = [(size, 1_000) for size in ((2, 4, 8, 16, 32) if context.full else (2, 4, 32))]
+        wanted += [(4, pause) for pause in ((100, 10_000, 50_000) if context.full else (10_000,))]
+        for jdk in context.jdks if context.full else context.newest():
+            for size, pause in wanted:
+                for kind in (jvm.PLAIN, jvm.WISP):
+                    yield Series(self.runner(context, jdk, kind, size, pause), jdk=jdk.label, pool=size,
+                                 pause_us=f"{pause:,}", kind=kind)
+
+    @staticmethod
+    def runner(context, jdk, kind, size, pause):
+        seconds = 6 if context.full else 0.6
+        ops = max(40, int(seconds * 1e6 / (pause + 400)))
+        arguments = ["--parallelism", size, "--pause", pause, "--ops", ops, "--traced", ops // 4]
+        return lambda: jvm.run(jdk, kind, jvm.ALL_CORES, "ForkJoinRampUp", arguments)
+
+    def parts(self, context, results):
+        keys = list(dict.fromkeys((s.key["jdk"], s.key["pool"], s.key["pause_us"]) for s in results.series))
+        figures, phases, stacks = [], [], []
+        for jdk, pool, pause in keys:
+            key = dict(jdk=jdk, pool=pool, pause_us=pause)
+            row = [jdk, pool, pause]
+            for kind in (jvm.PLAIN, jvm.WISP):
+                row += [results.cell(m, **key, kind=kind) for m in ("us_per_op", "cpu_us_per_op", "kernel_sleeps_per_op")]
+                means = [results.median(p, **key, kind=kind) for p in PHASES]
+                if None not in means:
+                    phases.append([jvm.NAMES[kind], jdk, pool, pause, *map(table.number, means), table.number(sum(means)),
+                                   results.cell("participants", **key, kind=kind)])
+                    if jdk == keys[-1][0]:
+                        stacks.append((f"{jvm.NAMES[kind]}, pool {pool}, pause {pause} us", means))
+            found = stats.median_ratio(results.values("us_per_op", **key, kind=jvm.PLAIN),
+                                       results.values("us_per_op", **key, kind=jvm.WISP))
+            figures.append(row + [f"{table.number(found[0])}×" if found else "–"])
+        yield Table("Per operation", ["jdk", "pool", "pause us", "plain us", "CPU us", "kernel sleeps", "Wisp us", "CPU us",
+                                      "kernel sleeps", "Wisp faster"], figures)
+        for name, means in (("published: vanilla", VANILLA), ("published: busy loop", BUSY)):
+            phases.append([name, "", "", "", *means, sum(means), ""])
+            stacks.append((name, means))
+        yield Table("Phases of one operation, us", ["kind", "jdk", "pool", "pause us", "first handoff", "ramp-up",
+                                                    "full parallelism", "catch-up", "result handoff", "sum", "workers"], phases)
+        yield Note("Where one worker did all, its work counts as full parallelism. The traced operations are slower than the measured ones by what the trace costs. The published phases do "
+                   "not add up to the published totals.")
+        yield Plot("phases", f"Where the time of one operation goes, JDK {keys[-1][0]}",
+                   lambda: plots.stacked("Phases of one operation", "us", stacks))
+        panels = [panel for kind in (jvm.PLAIN, jvm.WISP) for panel in self.timelines(results, keys, kind)]
+        if panels:
+            yield Plot("timeline", "One operation, the one of median length: what each worker of the pool does. Where a "
+                       "lane is empty the pool scans or parks.", lambda: plots.timeline(panels))
+
+    @staticmethod
+    def timelines(results, keys, kind):
+        jdk, pool, pause = next((k for k in keys if k[2] == "1,000" and k[1] != "2"), keys[0])
+        for one in results.find(jdk=jdk, pool=pool, pause_us=pause, kind=kind):
+            if not one.failure and "timeline" in one.texts:
+                lanes, bounds = read_timeline(one.texts["timeline"])
+                yield f"{jvm.NAMES[kind]}, JDK {jdk}, pool of {pool}, pause {pause} us", lanes, bounds
+
+
+def read_timeline(text):
+    """'submitter SUBMIT@0 …|worker BEGIN@40212 …' -> lanes [(name, [(state, from, to)])], bounds of the five phases"""
+    lanes, workers, result = [], [], 0.0
+    for part in text.split("|"):
+        name, *events = part.split(" ")
+        events = [(kind, int(at) / 1e3) for kind, at in (e.split("@") for e in events)]
+        if name == "submitter":
+            at = dict(events)
+            result = at["UNPARK"]
+            lanes.append((name, [("submitter waits", at["PARK"], result)]))
+        else:
+            workers.append(events)
+    workers.sort(key=lambda events: events[0][1])
+    for number, events in enumerate(workers, 1):
+        spans, open_leaf, depth, begin, joins = [], 0.0, 0, 0.0, []
+        for kind, at in events:
+            if kind == "BEGIN":
+                begin, depth = (at, 1) if depth == 0 else (begin, depth + 1)
+            elif kind == "END":
+                depth -= 1
+                if depth == 0:
+                    spans.append(("divides or looks for work", begin, at))
+            elif kind == "LEAF":
+                open_leaf = at
+            elif kind == "LEAF_END":
+                spans.append(("computes", open_leaf, at))
+            elif kind == "JOIN":
+                joins.append(at)
+            elif kind == "JOINED":
+                spans.append(("waits in a join", joins.pop(), at))
+        lanes.append((f"worker {number}", spans))
+    first = [events[0][1] for events in workers]
+    last = [max(at for kind, at in events if kind == "END") for events in workers]
+    full = max(min(last), max(first))
+    return lanes, [0, min(first), max(first), full, max(last), result]
+
+
+WORKLOADS = [ForkJoin()]

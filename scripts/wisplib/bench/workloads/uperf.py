@@ -1,0 +1,53 @@
+"""JGroups' own benchmark on a cluster of eight nodes."""
+
+from wisplib import jvm
+from wisplib.bench import cluster, plots
+from wisplib.bench.workload import Plot, Published, Series, Unavailable, Workload, by_kind
+
+NODES, THREADS = 8, 25
+BLOG = "belaban.blogspot.com, July 2020"
+
+
+class UPerf(Workload):
+    name, order, title = "uperf", 4, "JGroups UPerf, 8 nodes on loopback"
+    text = (f"{NODES} JVMs form a JGroups 5.5.7 cluster on loopback, in a network namespace of their own (needs root); "
+            f"{THREADS} threads in each send synchronous requests of 1 kB to the others, four reads to one write. Requests per "
+            "second and node, of the second of two tests in the same cluster (the first one warms up); more is better. "
+            "'virtual threads' is JGroups' own switch -use_virtual_threads. All nodes share this machine's cores, the "
+            "published ones had a machine each. Every node must have served requests, and the nodes' mean must be UPerf's "
+            "own total. JDK 17 or newer.")
+    units = {"per_node": "requests/s"}
+    budget = {"quick": 30, "full": 1800}
+    published = (
+        Published("UDP, JDK 11, native threads", "44,691", "requests/s/node", BLOG),
+        Published("UDP, JDK 16-ea5, native threads", "81,402", "requests/s/node", BLOG),
+        Published("UDP, JDK 16-loom+2-14, virtual threads", "88,252", "requests/s/node", BLOG),
+        Published("TCP", "equal within 3 %", "", BLOG),
+    )
+
+    def prepare(self, context):
+        self.jdks = [j for j in context.jdks if j.major >= 17]
+        if not self.jdks:
+            raise Unavailable("JGroups 5.5 needs JDK 17 or newer, and none of the chosen is")
+        self.jar = cluster.jgroups()
+        with cluster.Namespace():
+            pass
+
+    def series(self, context):
+        for jdk in self.jdks if context.full else self.jdks[-1:]:
+            for stack in ("UDP", "TCP") if context.full else ("UDP",):
+                for kind in jvm.kinds_for(jdk):
+                    yield Series(lambda jdk=jdk, stack=stack, kind=kind: cluster.uperf(
+                        jdk, kind, self.jar, stack, NODES, THREADS, 20 if context.full else 3),
+                        jdk=jdk.label, stack=stack, kind=kind)
+
+    def parts(self, context, results):
+        yield by_kind("Requests per second and node", results, "per_node", ["jdk", "stack"], more_is_better=True)
+        groups = [(f"{stack}, JDK {jdk}", {k: results.values("per_node", jdk=jdk, stack=stack, kind=k) for k in jvm.NAMES
+                                           if results.values("per_node", jdk=jdk, stack=stack, kind=k)})
+                  for jdk in results.distinct("jdk") for stack in results.distinct("stack")]
+        yield Plot("rates", "Requests per second and node; longer is better; the line spans all runs",
+                   lambda: plots.bars(f"UPerf, {NODES} nodes", "requests per second and node", [g for g in groups if g[1]]))
+
+
+WORKLOADS = [UPerf()]

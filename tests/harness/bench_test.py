@@ -1,0 +1,153 @@
+"""`wisp bench` as a user runs it: wrong arguments, tiny workloads, wrong answers, no matplotlib, no Python.
+Argument: the command. Needs a JDK with javac; exit code 77 without one."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "scripts"))
+from wisplib import jdks  # noqa: E402
+
+WISP = ""
+JDK = ""
+
+
+def bench(*arguments, **environment):
+    env = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "WISP_BENCH_PATH": str(HERE / "workloads"),
+           **{k: v for k, v in os.environ.items() if k in ("WISP_JDKS", "WISP_CACHE", "XDG_CACHE_HOME")}, **environment}
+    return subprocess.run([WISP, "bench", *map(str, arguments)], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=200)
+
+
+class Arguments(unittest.TestCase):
+    def test_errors_name_the_option_and_end_with_two(self):
+        cases = [
+            ([], "NAME is required: pingpong, "),
+            (["pingpnog"], "'pingpnog' is no workload; takes pingpong, "),
+            (["tiny", "--quick", "--full"], "--full: not allowed with argument --quick"),
+            (["tiny", "--runs", "0"], "--runs: '0' is not a whole number from 1 to 1000"),
+            (["tiny", "--runs", "-1"], "--runs"),
+            (["tiny", "--runs", "many"], "--runs: 'many' is not"),
+            (["tiny", "--jdks", "7"], "--jdks: no JDK '7' here; accepted"),
+            (["tiny", "--jdks", ""], "--jdks"),
+            (["tiny", "--out", __file__], "--out: '" + __file__ + "' is not a folder"),
+            (["tiny", "--rows", "yield"], "--rows: goes with the workload goals only"),
+            (["goals", "--rows", "nothing"], "--rows: 'nothing' matches none of switch, "),
+            (["tiny", "--fast"], "--fast"),
+        ]
+        for arguments, part in cases:
+            with self.subTest(arguments):
+                done = bench(*arguments)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(part, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_help(self):
+        done = bench("--help")
+        self.assertEqual(done.returncode, 0)
+        for word in ("pingpong", "switch", "forkjoin", "scale", "goals", "--quick", "--full", "--jdks", "--out", "--runs"):
+            self.assertIn(word, done.stdout)
+        man = (HERE.parents[1] / "docs" / "wisp.1").read_text().replace("\\-", "-")
+        for option in set(re.findall(r"--[a-z]+", done.stdout)) - {"--help"}:
+            self.assertIn(option, man)
+
+    def test_without_python(self):
+        done = bench("tiny", PATH="/nowhere")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("needs Python 3", done.stderr)
+
+
+class Run(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="wisp-bench-"))
+        cls.done = bench("tiny", "wrong", "sometimes", "nowhere", "--quick", "--runs", 2, "--jdks", JDK, "--out", cls.folder)
+        cls.report = json.loads((cls.folder / "report.json").read_text())
+        cls.workloads = {w["name"]: w for w in cls.report["workloads"]}
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def test_figures_of_what_works(self):
+        series = self.workloads["tiny"]["series"]
+        self.assertEqual([s["key"]["kind"] for s in series], ["plain", "wisp"])
+        for one in series:
+            self.assertIsNone(one["failure"])
+            self.assertEqual(one["summary"]["ms"]["runs"], 2)
+            self.assertGreater(one["summary"]["ms"]["median"], 0)
+            self.assertEqual(one["samples"][0]["trips"], 2000)
+
+    def test_wrong_answers_have_no_figure(self):
+        self.assertEqual(self.done.returncode, 1)
+        for name in ("wrong", "sometimes"):
+            for one in self.workloads[name]["series"]:
+                self.assertIsNotNone(one["failure"])
+                self.assertEqual((one["samples"], one["summary"]), ([], {}))
+        self.assertIn("WRONG RESULT: sum is 4851, expected 4950", self.workloads["wrong"]["series"][0]["failure"])
+        for file in ("report.md", "report.csv", "report.json", "report.html"):
+            text = (self.folder / file).read_text()
+            self.assertNotIn("0.027", text, file)  # what WrongSum printed before its check
+            self.assertNotIn("0.031", text, file)  # what NoCheck printed
+            self.assertIn("FAILED" if not file.endswith((".csv", ".json")) else "fail", text)
+        self.assertIn("FAILED wrong, plain program=WrongSum", self.done.stderr)
+
+    def test_what_cannot_run_says_why(self):
+        self.assertEqual(self.workloads["nowhere"]["unavailable"], "no quantum processor here; install one")
+        self.assertIn("nowhere: left out: no quantum processor here", self.done.stderr)
+        self.assertIn("no quantum processor here", (self.folder / "report.html").read_text())
+
+    def test_report_states_the_machine(self):
+        machine = self.report["machine"]
+        self.assertEqual(machine["jdks"][0]["label"], JDK)
+        self.assertEqual(machine["cores"], len(os.sched_getaffinity(0)))
+        text = (self.folder / "report.md").read_text()
+        for word in (machine["kernel"], machine["cpu"], machine["commit"], "--runs 2", "invented for this test"):
+            self.assertIn(word, text)
+
+    def test_csv_parses(self):
+        rows = list(csv.DictReader((self.folder / "report.csv").read_text().splitlines()))
+        figures = {(r["workload"], r["kind"]): float(r["median"]) for r in rows if r["metric"] == "ms"}
+        self.assertEqual(set(figures), {("tiny", "plain"), ("tiny", "wisp")})
+        self.assertEqual({r["status"] for r in rows if r["workload"] == "wrong"}, {"failed"})
+
+    def test_html_is_alone(self):
+        text = (self.folder / "report.html").read_text()
+        self.assertIn("nowhere &lt;&amp;&gt;", text)
+        self.assertIsNone(re.search(r"(src|href)=[\"'](?!data:|#)", text))
+
+    def test_plots_or_their_absence(self):
+        text = (self.folder / "report.html").read_text()
+        drawn = (self.folder / "tiny-bars.svg").is_file()
+        self.assertEqual(drawn, "data:image/svg+xml" in text)
+        self.assertEqual(drawn, "Plots are left out" not in text)
+
+
+class WithoutMatplotlib(unittest.TestCase):
+    def test_goes_on_and_says_how_to_get_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "matplotlib.py").write_text("raise ImportError('hidden by the test')\n")
+            done = bench("tiny", "--runs", 1, "--jdks", JDK, "--out", Path(folder) / "out", PYTHONPATH=folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            text = (Path(folder) / "out" / "report.html").read_text()
+            self.assertIn("Plots are left out", text)
+            self.assertIn("apt-get install python3-matplotlib", text)
+            self.assertNotIn("data:image/svg", text)
+
+
+if __name__ == "__main__":
+    WISP = sys.argv.pop(1)
+    found = [j for j in jdks.find() if j.major >= 9 and (Path(j.home) / "bin" / "javac").is_file()]
+    if not found:
+        print("SKIPPED: no JDK with javac")
+        sys.exit(77)
+    JDK = found[0].label
+    unittest.main()

@@ -1,0 +1,6 @@
+# Tests of `wisp bench`: its statistics, and the command as a whole on tiny workloads.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_test(NAME harness.stats COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/stats_test.py)
+add_test(NAME harness.bench
+  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/bench_test.py $<TARGET_FILE:wisp>)
+set_tests_properties(harness.stats harness.bench PROPERTIES LABELS harness TIMEOUT 240 SKIP_RETURN_CODE 77)

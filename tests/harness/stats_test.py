@@ -1,0 +1,152 @@
+"""The statistics of the reports (scripts/wisplib/stats.py), and the trace reading of the fork/join workload."""
+
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from wisplib import stats, table  # noqa: E402
+from wisplib.bench import command, report, runner, workload  # noqa: E402
+from wisplib import jvm  # noqa: E402
+
+
+class Stats(unittest.TestCase):
+    def test_median_and_its_deviation_ignore_one_bad_run(self):
+        self.assertEqual(stats.median_mad([10, 11, 12, 13, 9000]), (12, 1))
+        self.assertEqual(stats.median_mad([4, 8]), (6, 2))
+        self.assertEqual(stats.median_mad([7]), (7, 0))
+        with self.assertRaises(ValueError):
+            stats.median_mad([])
+
+    def test_percentile_is_a_sample(self):
+        samples = [5, 1, 4, 2, 3]
+        self.assertEqual([stats.percentile(samples, p) for p in (0, 50, 100)], [1, 3, 5])
+        self.assertEqual(stats.percentile(samples, 76), 4)
+        self.assertEqual(stats.percentile([9], 99), 9)
+        with self.assertRaises(ValueError):
+            stats.percentile([], 50)
+
+    def test_summary(self):
+        self.assertEqual(stats.summary([1, 2, 6]), {"median": 2, "mad": 1, "mean": 3, "min": 1, "max": 6, "runs": 3})
+
+    def test_ratio_is_taken_round_by_round(self):
+        # Both were twice as slow in the second round: the ratio is the same in all.
+        self.assertEqual(stats.median_ratio([30, 60, 30], [10, 20, 10]), (3, 0))
+        # Not the ratio of the medians, which would be 2 / 4.
+        self.assertEqual(stats.median_ratio([1, 2, 9], [4, 1, 9])[0], 1)
+        self.assertEqual(stats.median_ratio([10], [0, 5]), None)
+        self.assertEqual(stats.median_ratio([None, 8], [1, 2]), (4, 0))
+        self.assertIsNone(stats.median_ratio([], [1]))
+
+    def test_bend(self):
+        self.assertIsNone(stats.bend([(1, 10), (2, 20), (4, 40)]))
+        self.assertIsNone(stats.bend([(1, 10), (2, 16), (4, 26)]))  # 60 % of what would be in proportion
+        self.assertEqual(stats.bend([(1, 10), (2, 20), (4, 22), (8, 44)]), 2)
+        self.assertEqual(stats.bend([(1, 10), (2, 9)]), 1)
+        self.assertIsNone(stats.bend([]))
+
+    def test_numbers_as_printed(self):
+        self.assertEqual([table.number(v) for v in (0.123, 9.999, 12.34, 1234567)], ["0.12", "10.00", "12.3", "1,234,567"])
+        self.assertEqual(table.spread([100.4, 104, 300]), "104 ± 3.60")
+        self.assertEqual(table.spread([5]), "5.00")
+
+
+class Figures(unittest.TestCase):
+    """What a failed run does to a series."""
+
+    def series(self, *outcomes):
+        outcomes = iter(outcomes)
+
+        def run():
+            value = next(outcomes)
+            if isinstance(value, Exception):
+                raise value
+            return value
+        return workload.Series(run, kind="wisp", jdk="17")
+
+    def test_one_failure_takes_all_figures(self):
+        one = self.series({"ms": "1.5", "check": "ok"}, jvm.Failure("wrong sum"), {"ms": "2.5"})
+        runner.attempt(one)
+        self.assertEqual(one.values("ms"), [1.5])
+        runner.attempt(one)
+        runner.attempt(one)
+        self.assertEqual(one.values("ms"), [])
+        results = workload.Results([one])
+        self.assertEqual(results.cell("ms", kind="wisp"), "failed")
+        self.assertEqual(results.failures(), [("JDK 17 wisp", "wrong sum")])
+
+    def test_ratio_needs_both(self):
+        good, bad = self.series({"ms": "2"}), self.series(jvm.Failure("x"))
+        bad.key["kind"] = "plain"
+        for one in (good, bad):
+            runner.attempt(one)
+        part = workload.by_kind("", workload.Results([bad, good]), "ms", ["jdk"])
+        self.assertEqual(part.rows, [["17", "failed", "2.00", "–"]])
+
+    def test_csv_has_no_figure_of_a_failed_series(self):
+        bad = self.series({"ms": "777"}, jvm.Failure("x"))
+        for _ in range(2):
+            runner.attempt(bad)
+
+        class Empty(workload.Workload):
+            name = "empty"
+        text = report.csv_lines([report.Section(Empty(), workload.Results([bad]), None)])
+        self.assertIn("failed", text)
+        self.assertNotIn("777", text)
+
+
+class Rounds(unittest.TestCase):
+    class Silent:
+        bar = False
+
+        def step(self, *_):
+            pass
+        say = step
+
+    def run_workload(self, full, limit, order):
+        class Two(workload.Workload):
+            name = "two"
+
+            def series(self, context):
+                for kind in ("plain", "wisp"):
+                    yield workload.Series(lambda kind=kind: order.append(kind) or {"ms": 1}, kind=kind, jdk="17")
+        context = type("Context", (), {"full": full, "runs": 2, "interrupted": False})
+        before, runner.QUICK_LIMIT = runner.QUICK_LIMIT, limit
+        try:
+            return runner.run(Two(), context, self.Silent())
+        finally:
+            runner.QUICK_LIMIT = before
+
+    def test_kinds_take_turns_after_a_warm_up(self):
+        order = []
+        results = self.run_workload(True, 0, order)
+        self.assertEqual(order, ["plain", "wisp"] * 3)
+        self.assertEqual([len(s.samples) for s in results.series], [2, 2])
+        order.clear()
+        self.run_workload(False, 60, order)
+        self.assertEqual(order, ["plain"] + ["plain", "wisp"] * 2)  # one warm-up per JDK
+
+    def test_a_quick_run_ends_in_time_and_says_so(self):
+        results = self.run_workload(False, -1, [])
+        self.assertEqual([len(s.samples) for s in results.series], [0, 0])
+        self.assertIn("too slow, or too busy", results.notes[0])
+
+
+class ForkJoinTrace(unittest.TestCase):
+    def test_timeline_and_phases(self):
+        command.load_workloads()
+        read = sys.modules["wisplib.bench.workloads.forkjoin"].read_timeline
+        lanes, bounds = read(
+            "submitter SUBMIT@0 PARK@1000 UNPARK@100000|"
+            "worker BEGIN@40000 LEAF@41000 LEAF_END@51000 END@52000|"
+            "worker BEGIN@10000 FORK@11000 JOIN@12000 BEGIN@13000 LEAF@14000 LEAF_END@15000 END@16000 JOINED@80000 END@90000")
+        self.assertEqual(bounds, [0, 10, 40, 52, 90, 100])
+        self.assertEqual([name for name, _ in lanes], ["submitter", "worker 1", "worker 2"])
+        self.assertEqual(lanes[0][1], [("submitter waits", 1, 100)])
+        self.assertEqual(lanes[1][1], [("computes", 14, 15), ("waits in a join", 12, 80), ("divides or looks for work", 10, 90)])
+        self.assertEqual(lanes[2][1], [("computes", 41, 51), ("divides or looks for work", 40, 52)])
+
+
+if __name__ == "__main__":
+    unittest.main()

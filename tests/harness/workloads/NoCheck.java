@@ -1,0 +1,8 @@
+package wisp.bench;
+
+/** A benchmark that ends well but never says that its result was checked. */
+public final class NoCheck {
+    public static void main(String[] args) {
+        Report.value("ms", 0.0314159);
+    }
+}
