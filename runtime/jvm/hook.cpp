@@ -61,6 +61,7 @@ WISP_EXPORT void JVM_StartThread(JNIEnv* env, jobject thread) {
     return;
   }
   thread_self().next_create_is_java = true;
+  thread_self().next_java_id = java_thread_id(env, thread);
   start(env, thread);
   thread_self().next_create_is_java = false;  // it threw before it created anything
 }
