@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <atomic>
-
 #include "jvm/start.h"
 #include "platform/compiler.h"
 

@@ -156,22 +156,22 @@ jstring joined(JNIEnv* env, jobjectArray stack) {
   return env->NewStringUTF(text);
 }
 
-bool on_stall(const Stall& stall, void* context) {
+void on_stall(const Stall& stall, void* context) {
   auto* o = static_cast<Observer*>(context);
   JNIEnv* env = o->env;
   bool logged = g_options.stall_ms != 0 &&
                 stall.held_ns >= static_cast<uint64_t>(g_options.stall_ms) * 1'000'000;
   if (stall.over) {
-    if (logged)
-      warn("stall: \"%s\" #%lu, task %u, went on after %lu ms", stall.name, stall.java_id, stall.id,
+    if (logged && may_say(o))
+      warn("stall: #%lu, task %u, went on after %lu ms", stall.java_id, stall.id,
            stall.held_ns / 1'000'000);
     if (o->flight && flight_stall_ns() != 0) flight_stall(env, stall, nullptr, false);
-    return true;
+    return;
   }
-  if (!may_say(o)) return true;
+  if (!may_say(o)) return;
   if (env->PushLocalFrame(128) != 0) {
     env->ExceptionClear();
-    return true;
+    return;
   }
   // A handshake, or a safepoint on old JDKs: it waits until the thread can be looked at.
   auto stack = static_cast<jobjectArray>(
@@ -181,7 +181,7 @@ bool on_stall(const Stall& stall, void* context) {
     stack = nullptr;
   }
   // What it shows now is not what it did then.
-  if (stack != nullptr && stats::stall_is_over(stall)) stack = nullptr;
+  if (stack != nullptr && stats::stall_moved_on(stall)) stack = nullptr;
   bool in_native = false;
   if (stack != nullptr) {
     Words where(env, env->GetObjectArrayElement(stack, 1));
@@ -190,7 +190,6 @@ bool on_stall(const Stall& stall, void* context) {
   if (logged) say_found(o, stall, stack, in_native);
   if (o->flight && flight_stall_ns() != 0) flight_stall(env, stall, joined(env, stack), in_native);
   env->PopLocalFrame(nullptr);
-  return true;
 }
 
 uint64_t stall_threshold() {
@@ -241,13 +240,35 @@ void start() {
   start_kernel_thread(observer_main, nullptr);
 }
 
+void vm_is_up() {
+  g_java_thread_starts.store(nullptr, std::memory_order_relaxed);
+  uint64_t never = 0;
+  g_up_at.compare_exchange_strong(never, ticks(), std::memory_order_relaxed);
+}
+
+// For JVMs whose threads have no names (8u121): the first thread that is started in a booted VM.
+void ask_booted(JNIEnv* env) {
+  if (env->PushLocalFrame(8) != 0) return env->ExceptionClear();
+  jclass vm = env->FindClass("jdk/internal/misc/VM");
+  if (vm == nullptr) {
+    env->ExceptionClear();
+    vm = env->FindClass("sun/misc/VM");
+  }
+  jmethodID booted = vm != nullptr ? env->GetStaticMethodID(vm, "isBooted", "()Z") : nullptr;
+  bool up = booted != nullptr && env->CallStaticBooleanMethod(vm, booted) == JNI_TRUE;
+  env->ExceptionClear();
+  env->PopLocalFrame(nullptr);
+  if (!up) return;
+  vm_is_up();
+  start();
+}
+
 // Names longer than the kernel's 15 bytes are cut by older JDKs and shortened in the middle by
 // newer ones: the first seven are the same.
 void vm_thread_named(const char* name) {
   bool up = strncmp(name, "VM Peri", 7) == 0, recorder = strncmp(name, "JFR Rec", 7) == 0;
   if (WISP_LIKELY(!up && !recorder)) return;
-  uint64_t never = 0;
-  g_up_at.compare_exchange_strong(never, ticks(), std::memory_order_relaxed);
+  vm_is_up();
   if (recorder) g_flight_recorder.store(true, std::memory_order_release);
   if (recorder || g_options.stall_ms != 0) start();
   observer_kick();
@@ -255,7 +276,10 @@ void vm_thread_named(const char* name) {
 
 }  // namespace
 
-void observer_prepare() { g_vm_thread_named = &vm_thread_named; }
+void observer_prepare() {
+  g_vm_thread_named = &vm_thread_named;
+  if (g_options.stall_ms != 0) g_java_thread_starts.store(&ask_booted, std::memory_order_relaxed);
+}
 
 void observer_kick() {
   g_kick.fetch_add(1, std::memory_order_release);

@@ -81,23 +81,60 @@ Stall stall_of(const Worker& w, const WispTask* task, uint32_t carrier, uint64_t
   stall.tid = peek(task->tid);
   stall.id = stall.tid - kFirstTaskTid + 1;
   stall.java_id = peek(task->java_id);
+  stall.runs = task->times_run.load(std::memory_order_relaxed);
   stall.carrier = carrier;
+  stall.system_call = -1;
   stall.worker_tid = peek(w.tid);
   stall.since = w.stall.since;
   stall.held_ns = ticks_to_ns(now - w.stall.since);
+  stall.cpu_ns = kernel_thread_cpu_ns(stall.worker_tid) - w.stall.cpu_ns;
   for (size_t i = 0; i + 1 < sizeof stall.name; ++i) stall.name[i] = peek(task->name[i]);
   return stall;
 }
 
-void scan(Worker* w, uint64_t threshold, uint64_t from, StallFound found, void* context) {
+void note(Worker* w, const Sight& s) {
+  w->stall.task = s.task;
+  w->stall.dispatched_at = s.dispatched_at;
+  w->stall.progress = s.progress;
+  w->stall.had_carrier = s.has_carrier;
+}
+
+// The stall has been told of. Its task may be on another worker by now, because it was looked at.
+// False: it has moved on.
+bool follow(const Stall& stall) {
+  for (int i = 0; i < 20; ++i) {
+    if (stall_moved_on(stall)) return false;
+    Worker* w = stall.task->worker.load(std::memory_order_relaxed);
+    if (w != nullptr) {
+      Sight s = look(*w);
+      if (s.task == stall.task) {
+        note(w, s);
+        w->stall.since = stall.since;
+        w->stall.cpu_ns = kernel_thread_cpu_ns(peek(w->tid));
+        w->stall.reported = true;
+        return true;
+      }
+    }
+    timespec rest{0, 200'000};
+    kernel::call(SYS_nanosleep, reinterpret_cast<long>(&rest), 0);
+  }
+  return false;
+}
+
+void tell_over(Stall* stall, StallFound found, void* context) {
+  stall->over = true;
+  stall->held_ns = ticks_to_ns(ticks() - stall->since);
+  found(*stall, context);
+}
+
+void scan(Worker* w, uint64_t threshold_ns, uint64_t from, StallFound found, void* context) {
   Sight s = look(*w);
   auto& notes = w->stall;
   uint64_t now = ticks();
   bool goes_on = s.task != nullptr && same(*w, s);
   if (notes.reported && (!goes_on || s.region_end == ~0ull)) {
     Stall stall = stall_of(*w, notes.task, s.carrier, now);
-    stall.over = true;
-    found(stall, context);
+    tell_over(&stall, found, context);
     notes.reported = false;
   }
   if (s.task == nullptr) {
@@ -105,48 +142,39 @@ void scan(Worker* w, uint64_t threshold, uint64_t from, StallFound found, void* 
     return;
   }
   if (!goes_on) {
-    notes.since =
-        s.dispatched_at == notes.dispatched_at && s.task == notes.task ? now : s.dispatched_at;
-    notes.task = s.task;
-    notes.cpu_ns = 0;
+    // A yield without a dispatch leaves the older stamp.
+    bool yielded = s.dispatched_at == notes.dispatched_at && s.task == notes.task;
+    notes.since = yielded ? now : s.dispatched_at;
+    notes.cpu_ns = kernel_thread_cpu_ns(peek(w->tid));
   }
-  notes.dispatched_at = s.dispatched_at;
-  notes.progress = s.progress;
-  notes.had_carrier = s.has_carrier;
+  note(w, s);
   if (s.region_end == ~0ull) {  // it blocks, and has said so
     notes.since = now;
     return;
   }
   if (notes.since < s.region_end) notes.since = s.region_end;
   if (notes.since < from) notes.since = from;
-  if (notes.reported || now <= notes.since) return;
-  if (now - notes.since < threshold) {
-    // Half way: from here on its processor time is counted.
-    if (notes.cpu_ns == 0 && now - notes.since >= threshold / 2)
-      notes.cpu_ns = kernel_thread_cpu_ns(peek(w->tid)) | 1;
-    return;
-  }
+  if (notes.reported || now <= notes.since || now - notes.since < ns_to_ticks(threshold_ns)) return;
   Stall stall = stall_of(*w, s.task, s.carrier, now);
-  if (notes.cpu_ns != 0) stall.cpu_ns = kernel_thread_cpu_ns(stall.worker_tid) - notes.cpu_ns;
   ask_kernel(&stall);
-  if (!stall_is_over(stall)) notes.reported = found(stall, context);
+  bool sleeps = stall.kernel_state == 'S' || stall.kernel_state == 'D';
+  if (!sleeps && stall.cpu_ns < threshold_ns / 2) return;
+  Sight again = look(*w);
+  if (again.task != s.task || !same(*w, again)) return;
+  found(stall, context);
+  if (!follow(stall)) tell_over(&stall, found, context);
 }
 
 }  // namespace
 
-void stalls_scan(uint64_t threshold_ns, uint64_t from, StallFound found, void* context) {
-  uint64_t threshold = ns_to_ticks(threshold_ns);
-  Worker* w = g_scheduler.all_workers.load(std::memory_order_acquire);
-  for (; w != nullptr; w = w->all_next) scan(w, threshold, from, found, context);
+bool stall_moved_on(const Stall& stall) {
+  return peek(stall.task->tid) != stall.tid ||
+         stall.task->times_run.load(std::memory_order_relaxed) > stall.runs + kRunsByLooking;
 }
 
-bool stall_is_over(const Stall& stall) {
-  // The worker whose notes these are.
+void stalls_scan(uint64_t threshold_ns, uint64_t from, StallFound found, void* context) {
   Worker* w = g_scheduler.all_workers.load(std::memory_order_acquire);
-  while (w != nullptr && peek(w->tid) != stall.worker_tid) w = w->all_next;
-  if (w == nullptr) return true;
-  Sight s = look(*w);
-  return s.task != stall.task || !same(*w, s) || s.region_end == ~0ull;
+  for (; w != nullptr; w = w->all_next) scan(w, threshold_ns, from, found, context);
 }
 
 }  // namespace wisp::stats

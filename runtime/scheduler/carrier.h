@@ -107,7 +107,8 @@ struct Worker {
   // The stall finder's private notes (observe/stalls.cpp).
   struct {
     const WispTask* task = nullptr;
-    uint64_t dispatched_at = 0, progress = 0, since = 0, cpu_ns = 0;
+    uint64_t dispatched_at = 0, progress = 0, since = 0;
+    uint64_t cpu_ns = 0;  // of the kernel thread, at `since` or soon after
     bool had_carrier = false, reported = false;
   } stall;
   // Signals (bit sig-1) that arrived inside the runtime: the kernel keeps them, blocked on this
