@@ -50,9 +50,6 @@ public final class FlightWorkload {
             sink++;
         }
         stop = true;
-        if (all || mode.equals("native") || mode.equals("spin")) {
-            Runtime.getRuntime().halt(0);
-        }
     }
 
     static void spinForLong() {

@@ -277,7 +277,8 @@ final class Flight {
             event.lostEvents = lost;
             run[i] = rows[at + 3];
             if (i < lastRun.length && now > lastAt) {
-                event.busy = Math.min(1, (float) (run[i] - lastRun[i]) / (now - lastAt));
+                // What a task had run when its carrier was taken from it counts no more: never below 0.
+                event.busy = Math.max(0, Math.min(1, (float) (run[i] - lastRun[i]) / (now - lastAt)));
             } else {
                 long all = rows[at + 2] + rows[at + 3];
                 event.busy = all > 0 ? (float) rows[at + 3] / all : 0;
