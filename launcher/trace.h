@@ -30,6 +30,10 @@ struct Trace {
   // One ring's events in the order of its writer; the last one is that of no carrier.
   std::vector<std::vector<TraceEvent>> rings;
   std::map<uint32_t, std::string> names;  // by task id
+  // What ran where when it was switched on, and how long it was on: for a carrier that never
+  // switched there is no event. By carrier; from a look a moment later, so the events win.
+  std::map<uint32_t, uint32_t> running_at_start;
+  uint64_t length_ns = 0;
 };
 
 // The rings at `data`, a mapping or copy of the whole file; false: not a trace's.

@@ -62,10 +62,14 @@ int write_out(const std::string& name, const std::string& text) {
   return kExitFailure;
 }
 
-void learn_names(StatisticsPage* page, Trace* trace) {
+void learn_names(StatisticsPage* page, Trace* trace, bool first = false) {
   PageError ignored;
   std::optional<Statistics> now = page->read(&ignored);
   if (!now) return;
+  if (first) {
+    for (const stats::CarrierRecord& c : now->carriers)
+      if (c.running != stats::kNone) trace->running_at_start[c.index] = c.running;
+  }
   for (const stats::TaskRecord& task : now->tasks) {
     std::string name = task_name(task);
     if (!name.empty()) trace->names[task.id] = name;
@@ -101,12 +105,14 @@ int record_running(const TraceRequest& request) {
   signal(SIGINT, [](int) { g_interrupted = 1; });
   signal(SIGTERM, [](int) { g_interrupted = 1; });
   // Asking for the names is also what keeps the trace on (PageHeader::trace_wanted).
-  for (double end = now() + request.seconds; !g_interrupted && page->process().exists();) {
-    learn_names(page.get(), &trace);
+  double begin = now(), end = begin + request.seconds;
+  for (bool first = true; !g_interrupted && page->process().exists(); first = false) {
+    learn_names(page.get(), &trace, first);
     double left = end - now();
     if (left <= 0) break;
     sleep_for(std::min(left, kNamesEvery));
   }
+  trace.length_ns = static_cast<uint64_t>((now() - begin) * 1e9);
   page->trace_off();
   return finish(*rings, &trace, request.output);
 }

@@ -31,11 +31,30 @@ const char* ends(TraceKind kind) {
   }
 }
 
-// trace_end: a task that no event ends has run up to there.
-void slices_of(const std::vector<TraceEvent>& events, uint64_t trace_end,
-               std::vector<TraceSlice>* out) {
+// What ran on the ring's carrier before its first event; kNoTraceTask: nothing, or not known.
+uint32_t runs_first(const Trace& trace, uint32_t carrier) {
+  const std::vector<TraceEvent>& events = trace.rings[carrier];
+  // The oldest events may be overwritten, and with them what it ran.
+  if (trace.lost != 0) return kNoTraceTask;
+  for (const TraceEvent& event : events)
+    if (ends(event.kind) != nullptr)
+      return event.task;
+    else if (event.kind == TraceKind::Run || event.kind == TraceKind::Awake)
+      return kNoTraceTask;
+  auto seen = trace.running_at_start.find(carrier);
+  return seen != trace.running_at_start.end() ? seen->second : kNoTraceTask;
+}
+
+// first: what ran when the trace was switched on. trace_end: a task that no event ends has run up
+// to there.
+void slices_of(const std::vector<TraceEvent>& events, uint32_t carrier, uint32_t first,
+               uint64_t trace_end, std::vector<TraceSlice>* out) {
   TraceSlice open{};
   bool running = false;
+  if (first != kNoTraceTask) {
+    open = {carrier, first, 0, 0, "unknown", nullptr, kNoTraceTask, 0, kNoTraceCarrier};
+    running = true;
+  }
   auto close = [&](uint64_t ns, const char* how) {
     if (!running) return;
     running = false;
@@ -63,11 +82,12 @@ void slices_of(const std::vector<TraceEvent>& events, uint64_t trace_end,
 std::vector<TraceSlice> trace_slices(const Trace& trace) {
   std::vector<TraceSlice> slices;
   std::unordered_map<uint32_t, std::vector<const TraceEvent*>> wakes;
-  uint64_t trace_end = 0;
+  uint64_t trace_end = trace.length_ns;
   for (const auto& ring : trace.rings)
     if (!ring.empty()) trace_end = std::max(trace_end, ring.back().ns);
-  for (const auto& ring : trace.rings) {
-    if (&ring != &trace.rings.back()) slices_of(ring, trace_end, &slices);
+  for (uint32_t i = 0; i < trace.rings.size(); i++) {
+    const auto& ring = trace.rings[i];
+    if (i + 1 != trace.rings.size()) slices_of(ring, i, runs_first(trace, i), trace_end, &slices);
     for (const TraceEvent& event : ring)
       if (makes_ready(event.kind)) wakes[event.task].push_back(&event);
   }

@@ -68,7 +68,10 @@ WISP_EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t* attr) noexc
 WISP_EXPORT int pthread_setname_np(pthread_t thread, const char* name) noexcept {
   real::ensure();
   WispTask* task = known_task(thread);
-  if (task == nullptr) return real::pthread_setname_np(thread, name);
+  if (task == nullptr) {
+    if (interposing() && g_vm_thread_named != nullptr) g_vm_thread_named(name);
+    return real::pthread_setname_np(thread, name);
+  }
   size_t length = strnlen(name, 16);
   if (length > 15) return ERANGE;
   // Readers may see a mixture, as with the kernel's own comm; the last byte stays 0.

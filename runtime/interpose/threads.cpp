@@ -14,6 +14,7 @@
 namespace wisp {
 
 bool (*g_make_task)(const void* caller) = nullptr;
+void (*g_vm_thread_named)(const char* name) = nullptr;
 bool (*g_start_scheduler)() = nullptr;
 
 // __pthread_register_cancel and its opposite are what compiled pthread_cleanup_push code calls, in
@@ -59,6 +60,7 @@ static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start
   bool detached = detach_state == PTHREAD_CREATE_DETACHED;
   int error = task_create(&task, start, argument, stack_size, guard_size, detached);
   if (error != 0) return error;
+  task->java_id = thread_self().next_java_id;
   join_init(task, detached);
   *out = thread_block_self(task->block);  // before it can run, as glibc does
   ready(task);

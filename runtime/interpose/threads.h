@@ -10,6 +10,9 @@ namespace wisp {
 // `caller` is the return address of pthread_create.
 extern bool (*g_make_task)(const void* caller);
 
+// A thread that is no task has got this name: how the JVM's own threads make themselves known.
+extern void (*g_vm_thread_named)(const char* name);
+
 // Starts the scheduler on the first call; false when it cannot be had (said once on stderr).
 extern bool (*g_start_scheduler)();
 

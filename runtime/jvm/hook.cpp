@@ -16,6 +16,8 @@
 
 namespace wisp {
 
+std::atomic<void (*)(JNIEnv*)> g_java_thread_starts{nullptr};
+
 struct Search {
   const char* name;
   void* found;
@@ -56,11 +58,14 @@ static std::atomic<Yield> g_yield{nullptr};
 WISP_EXPORT void JVM_StartThread(JNIEnv* env, jobject thread) {
   using namespace wisp;
   StartThread start = hotspot(&g_start_thread, "JVM_StartThread");
+  if (WISP_UNLIKELY(g_java_thread_starts.load(std::memory_order_relaxed) != nullptr))
+    g_java_thread_starts.load(std::memory_order_relaxed)(env);
   if (!interposing() || !java_thread_converts(env, thread)) {
     start(env, thread);
     return;
   }
   thread_self().next_create_is_java = true;
+  thread_self().next_java_id = java_thread_id(env, thread);
   start(env, thread);
   thread_self().next_create_is_java = false;  // it threw before it created anything
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "jvm/start.h"
+#include "platform/compiler.h"
 
 namespace wisp {
 
@@ -64,6 +65,21 @@ bool java_thread_converts(JNIEnv* env, jobject thread) {
   free(type);
   free(runnable);
   return converts;
+}
+
+uint64_t java_thread_id(JNIEnv* env, jobject thread) {
+  // Class Thread is never unloaded, so the id stays good; a race finds the same one twice.
+  static std::atomic<jfieldID> cached{nullptr};
+  jfieldID id = cached.load(std::memory_order_relaxed);
+  if (WISP_UNLIKELY(id == nullptr)) {
+    jclass type = env->FindClass("java/lang/Thread");
+    if (type != nullptr) id = env->GetFieldID(type, "tid", "J");
+    env->ExceptionClear();
+    if (type != nullptr) env->DeleteLocalRef(type);
+    if (id == nullptr) return 0;
+    cached.store(id, std::memory_order_relaxed);
+  }
+  return static_cast<uint64_t>(env->GetLongField(thread, id));
 }
 
 }  // namespace wisp

@@ -23,10 +23,11 @@
 #include <string.h>
 
 #include "interpose/entry.h"
+#include "jvm/java_classes.h"
 #include "observe/collect.h"
 #include "platform/log.h"
 
-// Blocks of a 32-bit length and a class file, each after what it refers to; a length of 0 ends it.
+// For define_classes; the bean's comes last.
 extern "C" __attribute__((visibility("hidden"))) const unsigned char wisp_management_classes[];
 
 namespace wisp {
@@ -129,7 +130,19 @@ jlongArray table(JNIEnv* env, uint32_t rows, int columns, F&& fill_row) {
   return result;
 }
 
-jlongArray JNICALL carriers(JNIEnv* env, jclass) {
+jlongArray JNICALL tasks(JNIEnv* env, jclass) {
+  Collected now;
+  if (!now.ok()) return table(env, 0, 1, [](jlong*, uint32_t) {});
+  const auto* records = now.records<TaskRecord>(now.head().tasks);
+  uint32_t n = now.head().tasks.count;  // newest first
+  return table(env, n, kTaskColumns, [&](jlong* row, uint32_t i) {
+    fill(row, records[n - 1 - i], now.head().monotonic_ns);
+  });
+}
+
+}  // namespace
+
+jlongArray JNICALL java_carriers(JNIEnv* env, jclass) {
   Collected now;
   if (!now.ok()) return table(env, 0, 1, [](jlong*, uint32_t) {});
   const auto* records = now.records<CarrierRecord>(now.head().carriers);
@@ -142,32 +155,9 @@ jlongArray JNICALL carriers(JNIEnv* env, jclass) {
   });
 }
 
-jlongArray JNICALL tasks(JNIEnv* env, jclass) {
-  Collected now;
-  if (!now.ok()) return table(env, 0, 1, [](jlong*, uint32_t) {});
-  const auto* records = now.records<TaskRecord>(now.head().tasks);
-  uint32_t n = now.head().tasks.count;  // newest first
-  return table(env, n, kTaskColumns, [&](jlong* row, uint32_t i) {
-    fill(row, records[n - 1 - i], now.head().monotonic_ns);
-  });
-}
+namespace {
 
 // ---- registration ----------------------------------------------------------------------------
-
-// The bean's class, which comes last.
-jclass define_classes(JNIEnv* env) {
-  jclass last = nullptr;
-  const unsigned char* at = wisp_management_classes;
-  for (;;) {
-    uint32_t length;
-    memcpy(&length, at, sizeof length);
-    if (length == 0) return last;
-    last = env->DefineClass(nullptr, nullptr, reinterpret_cast<const jbyte*>(at + sizeof length),
-                            static_cast<jsize>(length));
-    if (last == nullptr) return nullptr;
-    at += sizeof length + length;
-  }
-}
 
 jobject platform_server(JNIEnv* env) {
   jclass factory = env->FindClass("java/lang/management/ManagementFactory");
@@ -180,9 +170,9 @@ jobject platform_server(JNIEnv* env) {
 bool register_bean(JNIEnv* env, jobject server) {
   static char kCarriers[] = "carriers", kTasks[] = "tasks", kSignature[] = "()[J";
   static const JNINativeMethod kNatives[] = {
-      {kCarriers, kSignature, reinterpret_cast<void*>(&carriers)},
+      {kCarriers, kSignature, reinterpret_cast<void*>(&java_carriers)},
       {kTasks, kSignature, reinterpret_cast<void*>(&tasks)}};
-  jclass bean = define_classes(env);
+  jclass bean = define_classes(env, wisp_management_classes, nullptr);
   if (bean == nullptr || env->RegisterNatives(bean, kNatives, 2) != 0) return false;
   jmethodID method = env->GetStaticMethodID(bean, "register", "(Ljavax/management/MBeanServer;)V");
   if (method == nullptr) return false;
@@ -226,26 +216,10 @@ int open_library_of(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-int open_jvm(dl_phdr_info* info, size_t, void* handle) {
-  const char* slash = info->dlpi_name != nullptr ? strrchr(info->dlpi_name, '/') : nullptr;
-  if (slash == nullptr || strcmp(slash, "/libjvm.so") != 0) return 0;
-  *static_cast<void**>(handle) = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
-  return 1;
-}
-
-void* jvm_symbol(const char* name) {
-  static void* handle = nullptr;  // a race finds the same one twice
-  if (handle == nullptr) dl_iterate_phdr(open_jvm, &handle);
-  return handle != nullptr ? dlsym(handle, name) : nullptr;
-}
-
 JNIEnv* current_env() {
-  using Created = jint (*)(JavaVM**, jsize, jsize*);
-  auto created = reinterpret_cast<Created>(jvm_symbol("JNI_GetCreatedJavaVMs"));
-  JavaVM* vm = nullptr;
-  jsize count = 0;
+  JavaVM* vm = created_vm();
   void* env = nullptr;
-  if (created == nullptr || created(&vm, 1, &count) != JNI_OK || count == 0) return nullptr;
+  if (vm == nullptr) return nullptr;
   return vm->GetEnv(&env, JNI_VERSION_1_6) == JNI_OK ? static_cast<JNIEnv*>(env) : nullptr;
 }
 

@@ -88,6 +88,16 @@ void set_trace(Options* options, const char* value, const char* name, Report* re
   options->trace_size = number;
 }
 
+void set_stall(Options* options, const char* value, const char* name, Report* report) {
+  unsigned long number = 0;
+  if (!parse_number(value, false, &number) || number < kMinStallMs || number > kMaxStallMs) {
+    report_error(report, "%s=%s: takes milliseconds from %ld to %ld", name, Shown(value).text,
+                 kMinStallMs, kMaxStallMs);
+    return;
+  }
+  options->stall_ms = static_cast<long>(number);
+}
+
 void set_black(Options* options, const char* value, const char* name, Report* report) {
   rules_parse(&options->black, value, name, report);
 }
@@ -103,9 +113,13 @@ struct Setting {
   void (*set)(Options*, const char* value, const char* name, Report*);
 };
 const Setting kSettings[] = {
-    {"carriers", "carrierEngines", set_carriers}, {"sysmonTickUs", "sysmonTickUs", set_sysmon_tick},
-    {"stacksize", "stacksize", set_stack_size},   {"black", "threadAsWisp.black", set_black},
-    {"white", "threadAsWisp.white", set_white},   {"trace", "trace", set_trace},
+    {"carriers", "carrierEngines", set_carriers},
+    {"sysmonTickUs", "sysmonTickUs", set_sysmon_tick},
+    {"stacksize", "stacksize", set_stack_size},
+    {"black", "threadAsWisp.black", set_black},
+    {"white", "threadAsWisp.white", set_white},
+    {"trace", "trace", set_trace},
+    {"stallMs", "stallMs", set_stall},
 };
 
 // HotSpot reads this one itself and refuses what it cannot read; here a bad value just says
@@ -211,7 +225,7 @@ void options_apply_list(Options* options, const char* text, const char* origin, 
     } else if (length != 0) {
       report_error(report,
                    "%s: '%s' is not an option; write carriers=N, "
-                   "sysmonTickUs=N, stacksize=SIZE, trace=SIZE, "
+                   "sysmonTickUs=N, stacksize=SIZE, trace=SIZE, stallMs=N, "
                    "black=RULES or white=RULES, separated by commas",
                    origin, Shown(item).text);
     }

@@ -19,6 +19,8 @@ constexpr size_t kMinStackSize = 256u << 10;
 constexpr size_t kMaxStackSize = 1u << 30;
 constexpr size_t kMinTraceSize = 64u << 10;
 constexpr size_t kMaxTraceSize = 256u << 20;
+constexpr long kMinStallMs = 2;
+constexpr long kMaxStallMs = 3'600'000;
 
 struct Options {
   bool enabled = false;
@@ -27,6 +29,7 @@ struct Options {
   long sysmon_tick_us = kDefaultSysmonTickUs;
   size_t stack_size = 0;           // 0: what the JVM asks for
   size_t trace_size = 0;           // 0: no trace before a reader asks for one
+  long stall_ms = 0;               // 0: the stall finder is off
   int active_processor_count = 0;  // 0: not given
   bool container_support = true;   // -XX:-UseContainerSupport: the JVM ignores cgroup quotas
   RuleSet black;

@@ -18,6 +18,7 @@
 #include "interpose/process.h"
 #include "interpose/threads.h"
 #include "jvm/environment.h"
+#include "jvm/observer.h"
 #include "jvm/start_checks.h"
 #include "observe/publisher.h"
 #include "observe/trace.h"
@@ -112,7 +113,8 @@ bool make_task(const void* caller) {
     self.next_create_is_java = false;
     return true;
   }
-  // The launcher's own thread, which becomes the Java thread `main`.
+  // The launcher's own thread, which becomes the Java thread `main`, the first of all.
+  self.next_java_id = 1;
   return in_launcher_library(caller) &&
          rules_convert(g_options.black, g_options.white, "main", "java.lang.Thread", nullptr);
 }
@@ -184,6 +186,11 @@ __attribute__((constructor)) static void start() {
   g_after_dlopen = &late_modules_check;
   g_exec_environment = &environment_for_exec;
   g_before_exit = &report_statistics;
+#if WISP_HAS_JAVA
+  observer_prepare();
+#else
+  if (g_options.stall_ms != 0) warn("no stall finder: this library was built without javac");
+#endif
   g_interposing.store(true, std::memory_order_release);
 }
 

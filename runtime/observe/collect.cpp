@@ -3,21 +3,14 @@
 
 #include <string.h>
 
+#include "observe/peek.h"
 #include "observe/wait_names.h"
 #include "scheduler/internal.h"
 #include "scheduler/task_pool.h"
 
-// Plain fields are read while their owner writes them: torn values are impossible for aligned
-// words, stale ones are what an observer expects. ThreadSanitizer cannot know.
-#define WISP_PEEKS __attribute__((no_sanitize("thread")))
-
 namespace wisp::stats {
 namespace {
 
-template <typename T>
-WISP_PEEKS T peek(const T& field) {
-  return *const_cast<const volatile T*>(&field);
-}
 inline uint64_t read(const std::atomic<uint64_t>& counter) {
   return counter.load(std::memory_order_relaxed);
 }
@@ -126,6 +119,7 @@ void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times&
   r->times_handed_off = read(t.times_handed_off);
   r->times_preempted = read(t.times_preempted);
   r->thread_pointer = peek(t.block.tp);
+  r->java_id = peek(t.java_id);
 }
 
 template <typename R>

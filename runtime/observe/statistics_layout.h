@@ -136,6 +136,7 @@ struct TaskRecord {
   uint64_t times_run, times_stolen, times_steal_failed, times_handed_off, times_preempted;
   uint64_t stack_low, stack_high, stack_pointer;  // stack_pointer: 0 while it runs
   uint64_t thread_pointer;                        // its pthread_t
+  uint64_t java_id;                               // Thread.getId(); 0 = unknown
 };
 
 }  // namespace wisp::stats

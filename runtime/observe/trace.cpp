@@ -117,10 +117,14 @@ bool trace_on(uint64_t bytes) {
     m.rings.rings[i].end.store(m.rings.rings[i].begin + capacity, std::memory_order_relaxed);
   // release: who sees the pointer sees the rings.
   g_trace.store(&m.rings, std::memory_order_release);
+  observe_flag(kTraceBit, true);
   return true;
 }
 
-void trace_off() { g_trace.store(nullptr, std::memory_order_release); }
+void trace_off() {
+  observe_flag(kTraceBit, false);
+  g_trace.store(nullptr, std::memory_order_release);
+}
 
 void trace_drop() {
   trace_off();

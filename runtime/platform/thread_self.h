@@ -32,6 +32,7 @@ struct ThreadSelf {
   // JVM_StartThread is running on this thread: the next pthread_create makes a Java thread
   // (jvm/hook.cpp). Owner only.
   bool next_create_is_java = false;
+  uint64_t next_java_id = 0;  // of that thread: Thread.getId()
   // Bit (sig-1): a signal waits to be handled when this thread leaves the runtime. Set by
   // pthread_kill (any thread) and by a deferring handler (same thread).
   std::atomic<uint64_t> pending_signals{0};

@@ -107,6 +107,13 @@ struct Worker {
   std::atomic<bool> polling{false};
   Worker* next = nullptr;  // in the spare list
   Worker* all_next = nullptr;
+  // The stall finder's private notes (observe/stalls.cpp).
+  struct {
+    const WispTask* task = nullptr;
+    uint64_t dispatched_at = 0, progress = 0, since = 0;
+    uint64_t cpu_ns = 0;  // of the kernel thread, at `since` or soon after
+    bool had_carrier = false, reported = false;
+  } stall;
   // Signals (bit sig-1) that arrived inside the runtime: the kernel keeps them, blocked on this
   // kernel thread beyond signal_mask, until a flow leaves the runtime here (signal/task_signals.h).
   std::atomic<uint64_t> deferred{0};

@@ -204,8 +204,21 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
 
 // ---- what the layers above call -------------------------------------------------------------
 
-void park_current(WispTask* self) {
+// Somebody looks: the same, with a note of it.
+static WISP_NOINLINE void park_observed(WispTask* self) {
   if (tracing()) self->left_by = TraceKind::Park;
+  self->state.store(TaskState::Parked, std::memory_order_relaxed);
+  if (self->carrier != nullptr) bump(self->carrier->parks);
+  uint64_t left = ticks();
+  switch_out(self);
+  if (logs(LogKind::Park)) log_park(self, left);
+}
+
+void park_current(WispTask* self) {
+  if (WISP_UNLIKELY(observed() != 0)) {
+    park_observed(self);
+    return;
+  }
   self->state.store(TaskState::Parked, std::memory_order_relaxed);
   if (self->carrier != nullptr) bump(self->carrier->parks);
   switch_out(self);
@@ -262,6 +275,7 @@ static void task_entry(void* left, void* user) {
 #endif
   finish_switch(left);
   bump(self->carrier->started);
+  if (logs(LogKind::Start)) log_event(LogKind::Start, self, self->carrier);
   adopt_deferred(self->worker.load(std::memory_order_relaxed));
   ThreadSelf& me = thread_self();
   compiler_barrier();
@@ -280,6 +294,7 @@ void exit_current(WispTask* self, void* result) {
   RuntimeEntry entry;
   self->result = result;
   if (tracing()) trace_end(self);
+  if (logs(LogKind::End)) log_event(LogKind::End, self, self->carrier);
   if (self->carrier != nullptr)
     bump(self->carrier->completed);
   else

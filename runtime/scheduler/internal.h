@@ -5,6 +5,7 @@
 #include "platform/log.h"
 #include "scheduler/carrier.h"
 #include "scheduler/chaos.h"
+#include "scheduler/event_log.h"
 #include "scheduler/forecast.h"
 #include "scheduler/idle.h"
 #include "scheduler/poller.h"

@@ -10,6 +10,7 @@
 
 #include "platform/real.h"
 #include "scheduler/internal.h"
+#include "scheduler/task_pool.h"
 
 namespace wisp {
 
@@ -56,13 +57,18 @@ static inline void announce_wake(Carrier* c, WispTask* waker, bool displaced) {
   (void)c;
 }
 
+static WISP_NOINLINE void ready_observed(WispTask* task, const ThreadSelf& me) {
+  // Who polls may not own the carrier that it will hand the tasks to.
+  bool io = me.collect != nullptr;
+  if (tracing()) trace_ready(io ? nullptr : my_carrier(), task, me.task, io);
+  uint32_t by = me.task != nullptr && !io ? me.task->tid - kFirstTaskTid + 1 : ~0u;
+  task->woken_by.store(by, std::memory_order_relaxed);
+  task->woken_at.store(ticks(), std::memory_order_relaxed);
+}
+
 void ready(WispTask* task) {
   ThreadSelf& me = thread_self();
-  if (tracing()) {
-    // Who polls may not own the carrier that it will hand the tasks to.
-    bool io = me.collect != nullptr;
-    trace_ready(io ? nullptr : my_carrier(), task, me.task, io);
-  }
+  if (WISP_UNLIKELY(observed() != 0)) ready_observed(task, me);
   task->state.store(TaskState::Ready, std::memory_order_relaxed);
   if (WISP_UNLIKELY(me.collect != nullptr)) {
     me.collect->append(task);
@@ -110,6 +116,8 @@ BlockingRegion::BlockingRegion() : task_(current_task()) {
   me.depth.fetch_add(1, std::memory_order_relaxed);
   compiler_barrier();
   if (!task_->handoff.is_none()) runtime_enter_slow(task_);
+  task_->region_end.store(~0ull, std::memory_order_relaxed);
+  if (logs(LogKind::HandOff)) began_ = ticks();
   if (Carrier* c = task_->carrier) {
     Worker* w = task_->worker.load(std::memory_order_relaxed);
     trace(c, TraceKind::HandOff, task_);
@@ -144,6 +152,8 @@ BlockingRegion::~BlockingRegion() {
     trace(c, TraceKind::Run, task_);
     c->current.store(task_, std::memory_order_release);
   }
+  task_->region_end.store(ticks(), std::memory_order_relaxed);
+  if (WISP_UNLIKELY(began_ != 0)) log_event(LogKind::HandOff, task_, task_->carrier, began_);
 }
 
 uint64_t task_cpu_ns(const WispTask* task) {

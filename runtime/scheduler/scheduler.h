@@ -93,6 +93,7 @@ class BlockingRegion {
 
  private:
   WispTask* task_;
+  uint64_t began_ = 0;  // ticks, while hand-offs are logged
 };
 
 // CPU time of a task in ns, up to now (any thread may ask about any task).

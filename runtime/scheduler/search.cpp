@@ -5,6 +5,12 @@
 
 namespace wisp {
 
+static void note_steal(Carrier* c, WispTask* task, const Carrier* victim) {
+  bump(task->times_stolen);
+  trace(c, TraceKind::Steal, task, victim->index);
+  if (logs(LogKind::Steal)) log_event(LogKind::Steal, task, c, 0, victim->index);
+}
+
 // Half of a victim's ring: the oldest runs now, the rest goes to our own ring.
 static WispTask* steal_ring(Carrier* c, Carrier* victim) {
   constexpr uint32_t kMax = 128;
@@ -13,8 +19,7 @@ static WispTask* steal_ring(Carrier* c, Carrier* victim) {
   if (n == 0) return nullptr;
   for (uint32_t i = 1; i < n; ++i) push_local(c, loot[i]);
   for (uint32_t i = 0; i < n; ++i) {
-    bump(loot[i]->times_stolen);
-    trace(c, TraceKind::Steal, loot[i], victim->index);
+    note_steal(c, loot[i], victim);
   }
   bump(c->steals);
   return loot[0];
@@ -48,8 +53,7 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
     wanted->times_steal_failed.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  bump(t->times_stolen);
-  trace(c, TraceKind::Steal, t, victim->index);
+  note_steal(c, t, victim);
   bump(c->steals);
   return t;
 }

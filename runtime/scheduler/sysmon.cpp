@@ -66,6 +66,7 @@ static bool retake_kept(Carrier* c, WispTask* t) {
   // The carrier is ours: its task runs on without it.
   c->current.store(nullptr, std::memory_order_release);
   trace(c, TraceKind::Preempt, t);
+  if (logs(LogKind::Preempt)) log_event(LogKind::Preempt, t, c);
   t->times_preempted.fetch_add(1, std::memory_order_relaxed);
   bump(c->preemptions);
   s.preemptions.fetch_add(1, std::memory_order_relaxed);

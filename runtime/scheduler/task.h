@@ -47,6 +47,9 @@ struct alignas(kCacheLine) WispTask {
       false;  // dead and nobody will join it: written just before the last switch
   TraceKind left_by = TraceKind::None;  // while traced: why it is about to leave its carrier
   std::atomic<TaskState> state{TaskState::Created};  // for observers; relaxed
+  // Ticks when its last BlockingRegion ended; ~0: it is inside one. Owner writes, stall finder
+  // reads.
+  std::atomic<uint64_t> region_end{0};
 
 #if !WISP_SWITCH_FS
   ThreadSelf own_self{};  // stands in for the one in the TLS block
@@ -67,8 +70,13 @@ struct alignas(kCacheLine) WispTask {
   uint32_t signal_depth = 0;  // > 0 inside a signal handler
   std::atomic<uint32_t> join_state{0};  // sync/join.h
   bool detached = false;
-  bool block_used = false;       // the TLS block has had a thread before
-  char name[16] = {};            // as pthread_setname_np left it
+  bool block_used = false;  // the TLS block has had a thread before
+  char name[16] = {};       // as pthread_setname_np left it
+  uint64_t java_id = 0;     // Thread.getId() of its Java thread; 0 = unknown
+  // While somebody observes: when it was woken last (ticks), and by which task (number). The waker
+  // writes, relaxed; the task reads when it runs again.
+  std::atomic<uint64_t> woken_at{0};
+  std::atomic<uint32_t> woken_by{~0u};
   WispTask* all_next = nullptr;  // every task ever made (task_pool)
 
   // --- counters, written by the runner, read by observers

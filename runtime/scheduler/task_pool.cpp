@@ -158,6 +158,8 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->times_handed_off.store(0, std::memory_order_relaxed);
   t->times_preempted.store(0, std::memory_order_relaxed);
   t->ready_at = 0;
+  t->region_end.store(0, std::memory_order_relaxed);
+  t->java_id = 0;
   t->dispatched_at = ticks();
   t->state.store(TaskState::Created, std::memory_order_relaxed);
   task_arm_context(t);

@@ -11,15 +11,18 @@ if(NOT WISP_SANITIZE STREQUAL "thread")
 endif()
 
 if(TARGET wisp AND TARGET libwisp AND WISP_JAVAC AND TARGET launcher_test_tree)
-  set(_workload ${CMAKE_CURRENT_LIST_DIR}/ObserveWorkload.java)
+  set(_workload ${CMAKE_CURRENT_LIST_DIR}/ObserveWorkload.java
+    ${CMAKE_CURRENT_LIST_DIR}/FlightWorkload.java)
   set(_classes ${CMAKE_BINARY_DIR}/observe-test)
-  add_custom_command(OUTPUT ${_classes}/ObserveWorkload.class
+  add_custom_command(OUTPUT ${_classes}/ObserveWorkload.class ${_classes}/FlightWorkload.class
     COMMAND ${WISP_JAVAC} --release 8 -Xlint:-options -d ${_classes} ${_workload}
     DEPENDS ${_workload})
   add_custom_target(observe_test_classes ALL DEPENDS ${_classes}/ObserveWorkload.class)
-  wisp_unit_test(wisp_observe_test SOURCES unit/observe_test.cpp launcher/spawn.cpp
-    LIBS wisp_options_for_tests)
-  target_compile_definitions(wisp_observe_test PRIVATE WISP_TREE="${CMAKE_BINARY_DIR}"
-    WISP_SOURCE="${CMAKE_SOURCE_DIR}" OBSERVE_CLASSES="${_classes}")
-  add_dependencies(wisp_observe_test observe_test_classes wisp libwisp)
+  foreach(_name observe flight)
+    wisp_unit_test(wisp_${_name}_test SOURCES unit/${_name}_test.cpp launcher/spawn.cpp
+      LIBS wisp_options_for_tests)
+    target_compile_definitions(wisp_${_name}_test PRIVATE WISP_TREE="${CMAKE_BINARY_DIR}"
+      WISP_SOURCE="${CMAKE_SOURCE_DIR}" OBSERVE_CLASSES="${_classes}")
+    add_dependencies(wisp_${_name}_test observe_test_classes wisp libwisp)
+  endforeach()
 endif()

@@ -2,68 +2,22 @@
 // else is here.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <regex>
 
 #include "launcher/spawn.h"
+#include "unit/converted_jvm.h"
 
 using namespace wisp_test;
 
 namespace {
 
-const std::string kCommand = WISP_TREE "/bin/wisp";
-
 // A converted JVM that runs ObserveWorkload until this object is gone.
-class Jvm {
- public:
-  explicit Jvm(const std::string& home, std::vector<std::string> options = {},
-               const std::string& mode = "all") {
-    int in[2], out[2];
-    EXPECT_EQ(pipe(in) | pipe(out), 0);
-    pid_ = fork();
-    EXPECT_GE(pid_, 0);
-    if (pid_ == 0) {
-      dup2(in[0], 0);
-      dup2(out[1], 1);
-      for (int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-      setenv("WISP_OPTIONS", "carriers=2", 1);
-      std::vector<std::string> args = {kCommand, "java", "--jdk", home, "-XX:+UseWisp2", "-Xmx64m"};
-      args.insert(args.end(), options.begin(), options.end());
-      for (const char* a : {"-cp", OBSERVE_CLASSES, "ObserveWorkload"}) args.emplace_back(a);
-      args.push_back(mode);
-      std::vector<char*> argv;
-      for (std::string& a : args) argv.push_back(a.data());
-      argv.push_back(nullptr);
-      execv(argv[0], argv.data());
-      _exit(127);
-    }
-    close(in[0]);
-    close(out[1]);
-    input_ = in[1];
-    output_ = out[0];
-    std::string text;
-    char c;
-    while (text.find("ready\n") == std::string::npos && read(output_, &c, 1) == 1) text += c;
-    EXPECT_NE(text.find("ready\n"), std::string::npos) << text;
-  }
-  ~Jvm() {
-    close(input_);
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-    close(output_);
-  }
-  std::string pid() const { return std::to_string(pid_); }
-  void signal(int number) const {
-    if (pid_ > 0) kill(pid_, number);
-  }
-
- private:
-  pid_t pid_;
-  int input_, output_;
+struct Jvm : ConvertedJvm {
+  explicit Jvm(const std::string& home, const std::vector<std::string>& options = {},
+               const std::string& mode = "all")
+      : ConvertedJvm(home, options, {"-cp", OBSERVE_CLASSES, "ObserveWorkload", mode}) {}
 };
 
 Result run(std::vector<std::string> args) {

@@ -68,12 +68,14 @@ TEST_F(OptionsTest, Documented) {
   const Options& o = gather(
       {"-XX:+UnlockExperimentalVMOptions", "-XX:+UseWisp2", "-XX:ActiveProcessorCount=4",
        kD + "carrierEngines=2", kD + "sysmonTickUs=100000", kD + "stacksize=1m", kD + "trace=4m",
+       kD + "stallMs=100",
        kD + "threadAsWisp.black=name:a*;package:b", kD + "threadAsWisp.white=class:c.D", "Main"});
   EXPECT_TRUE(o.enabled);
   EXPECT_EQ(o.carriers, 2);
   EXPECT_EQ(o.sysmon_tick_us, 100000);
   EXPECT_EQ(o.stack_size, 1u << 20);
   EXPECT_EQ(o.trace_size, 4u << 20);
+  EXPECT_EQ(o.stall_ms, 100);
   EXPECT_EQ(o.active_processor_count, 4);
   EXPECT_EQ(o.black.count, 2);
   EXPECT_EQ(o.white.count, 1);
@@ -133,6 +135,9 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
       {"trace=63k", "trace=63k: takes a size from 64k to 256m"},
       {"trace=257m", "takes"},
       {"trace=on", "takes"},
+      {"stallMs=1", "stallMs=1: takes milliseconds from 2 to 3600000"},
+      {"stallMs=3600001", "takes"},
+      {"stallMs=100ms", "takes"},
       {"stacksize=2g", "takes"},
       {"stacksize=1mb", "takes"},
       {"stacksize=18446744073709551615g", "takes"},
@@ -144,6 +149,7 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
     EXPECT_EQ(o.carriers, 0);
     EXPECT_EQ(o.sysmon_tick_us, kDefaultSysmonTickUs);
     EXPECT_EQ(o.stack_size, 0u);
+    EXPECT_EQ(o.stall_ms, 0);
   }
   gather({}, {{"JAVA_TOOL_OPTIONS", kD + "carrierEngines=x"}});
   ASSERT_EQ(said_.size(), 1u);

@@ -84,6 +84,36 @@ TEST(TraceReader, ReadsWhatARuntimeWrites) {
   EXPECT_STREQ(slices[8].woken_by, "io");
 }
 
+TEST(TraceReader, WhatRanFromTheStartHasASlice) {
+  // Carrier 0: task 7 runs and parks at 100. Carrier 1: task 8 never switches. Carrier 2: idle.
+  auto event = [](uint64_t number, uint64_t ns, TraceKind kind, uint32_t task, uint32_t carrier) {
+    return TraceEvent{number, ns, task, kNoTraceTask, carrier, kind};
+  };
+  Trace trace;
+  trace.carriers = 3;
+  trace.length_ns = 1000;
+  trace.rings = {{event(1, 100, TraceKind::Park, 7, 0), event(2, 100, TraceKind::Run, 9, 0)},
+                 {},
+                 {event(1, 300, TraceKind::Awake, kNoTraceTask, 2)},
+                 {}};
+  // A moment later: 9 ran already, and 5 on carrier 2 since it awoke.
+  trace.running_at_start = {{0, 9}, {1, 8}, {2, 5}};
+  std::vector<TraceSlice> slices = trace_slices(trace);
+  ASSERT_EQ(slices.size(), 3u);
+  EXPECT_EQ(slices[0].task, 7u);
+  EXPECT_EQ(slices[0].begin_ns, 0u);
+  EXPECT_EQ(slices[0].end_ns, 100u);
+  EXPECT_STREQ(slices[0].end, "park");
+  EXPECT_EQ(slices[1].task, 9u);
+  EXPECT_EQ(slices[1].end_ns, 1000u);
+  EXPECT_EQ(slices[2].task, 8u);
+  EXPECT_EQ(slices[2].carrier, 1u);
+  EXPECT_EQ(slices[2].end_ns, 1000u);
+  // With events overwritten nobody knows.
+  trace.lost = 1;
+  EXPECT_EQ(trace_slices(trace).size(), 1u);
+}
+
 TEST(TraceReader, CountsWhatWasOverwritten) {
   std::vector<uint64_t> words = sample();
   for (uint64_t k = 0; k < kCapacity; k++) {

@@ -1,0 +1,291 @@
+package wisp.flight;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import jdk.jfr.Event;
+import jdk.jfr.EventType;
+import jdk.jfr.FlightRecorder;
+import jdk.jfr.Recording;
+import jdk.jfr.RecordingState;
+import wisp.observe.Threads;
+
+/**
+ * Flight Recorder's side of the runtime's events. Part of libwisp.so, loaded when the JVM starts its recorder,
+ * and called by one thread, the runtime's observer (runtime/jvm/observer.cpp). While no recording runs that wants
+ * any of the events, the runtime logs nothing and this thread sleeps.
+ */
+final class Flight {
+    /** How often events are fetched; the log holds some thousands. */
+    private static final long TURN_MILLIS = 100;
+    private static final long SETTINGS_MILLIS = 1000;
+    private static final int BATCH = 512;
+
+    /** As in runtime/scheduler/event_log.h and runtime/jvm/flight.cpp. */
+    private static final int START = 0, END = 1, PARK = 2, STEAL = 3, HAND_OFF = 4, PREEMPT = 5;
+    private static final int WORDS = 12;
+    private static final int CARRIER_COLUMNS = 20;
+    private static final String[] REASONS = {"unknown", "lock", "time", "readable", "writable", "unknown"};
+    private static final String[] ENDS = {"woken", "timeout", "signal", "unknown"};
+
+    private static volatile long settingsAt;
+    private static int wanted;
+    private static boolean stalls;
+    private static long[] lastRun = new long[0];
+    private static long lastAt;
+
+    private Flight() {
+    }
+
+    static native int take(long[] into);
+
+    static native long lost();
+
+    /** Nanoseconds: waits and calls shorter than that are not logged; stallNanos 0: no stall is looked for. */
+    static native boolean want(int kinds, long parkNanos, long handOffNanos, long stallNanos);
+
+    /** Learns from an event that has just begun what the recorder's clock says. */
+    static native void anchor(Event begun);
+
+    /** Makes an event that is written later say when it happened. */
+    static native void setTimes(Event event, long begin, long end);
+
+    static native void kick();
+
+    static native long[] carriers();
+
+    static void start() {
+        FlightRecorder.register(TaskStart.class);
+        FlightRecorder.register(TaskEnd.class);
+        FlightRecorder.register(Park.class);
+        FlightRecorder.register(Steal.class);
+        FlightRecorder.register(HandOff.class);
+        FlightRecorder.register(Preempt.class);
+        FlightRecorder.register(Stall.class);
+        FlightRecorder.addPeriodicEvent(CarrierStatistics.class, Flight::carrierStatistics);
+        FlightRecorder.addListener(new FlightListener());
+    }
+
+    static void settingsChanged() {
+        settingsAt = 0;
+        kick();
+    }
+
+    /** Fetches and writes what has happened. Returns the milliseconds until the next turn; 0: until told. */
+    static long turn() {
+        long now = System.nanoTime() / 1_000_000;
+        boolean fresh = settingsAt == 0 || now - settingsAt >= SETTINGS_MILLIS;
+        if (wanted != 0) {
+            drain();
+        }
+        boolean recording = wanted != 0 || stalls;
+        if (fresh) {
+            settingsAt = now;
+            recording = readSettings();
+            if (recording) {
+                Threads.look();
+            }
+        }
+        return recording ? TURN_MILLIS : 0;
+    }
+
+    // ---- settings ----------------------------------------------------------------------------------
+
+    private static boolean readSettings() {
+        List<Recording> recordings = FlightRecorder.getFlightRecorder().getRecordings();
+        int kinds = 0;
+        kinds |= smallest(recordings, TaskStart.class, true, 0) < Long.MAX_VALUE ? 1 << START : 0;
+        kinds |= smallest(recordings, TaskEnd.class, true, 0) < Long.MAX_VALUE ? 1 << END : 0;
+        long park = smallest(recordings, Park.class, true, 20_000_000);
+        kinds |= park < Long.MAX_VALUE ? 1 << PARK : 0;
+        kinds |= smallest(recordings, Steal.class, false, 0) < Long.MAX_VALUE ? 1 << STEAL : 0;
+        long handOff = smallest(recordings, HandOff.class, true, 20_000_000);
+        kinds |= handOff < Long.MAX_VALUE ? 1 << HAND_OFF : 0;
+        kinds |= smallest(recordings, Preempt.class, true, 0) < Long.MAX_VALUE ? 1 << PREEMPT : 0;
+        long stall = smallest(recordings, Stall.class, true, 100_000_000);
+        stalls = stall < Long.MAX_VALUE;
+        wanted = want(kinds, park, handOff, stalls ? Math.max(stall, 2_000_000) : 0) ? kinds : 0;
+        return wanted != 0 || stalls;
+    }
+
+    /** The smallest threshold among the running recordings that have the event on; MAX_VALUE if none has. */
+    private static long smallest(List<Recording> recordings, Class<? extends Event> event, boolean on, long threshold) {
+        EventType type = EventType.getEventType(event);
+        long smallest = Long.MAX_VALUE;
+        for (Recording recording : recordings) {
+            if (recording.getState() != RecordingState.RUNNING) {
+                continue;
+            }
+            Map<String, String> settings = recording.getSettings();
+            String enabled = setting(settings, type, "enabled");
+            if (enabled == null ? on : enabled.equals("true")) {
+                smallest = Math.min(smallest, nanos(setting(settings, type, "threshold"), threshold));
+            }
+        }
+        return smallest;
+    }
+
+    /** Files name an event by its name, programs by its number. */
+    private static String setting(Map<String, String> settings, EventType type, String what) {
+        String value = settings.get(type.getId() + "#" + what);
+        return value != null ? value : settings.get(type.getName() + "#" + what);
+    }
+
+    private static long nanos(String text, long otherwise) {
+        if (text == null) {
+            return otherwise;
+        }
+        String number = text.trim();
+        String unit = number.replaceAll("[0-9 ]", "");
+        try {
+            long value = Long.parseLong(number.replaceAll("[^0-9]", ""));
+            switch (unit) {
+                case "ns": return value;
+                case "us": return value * 1_000;
+                case "ms": return value * 1_000_000;
+                case "s": return value * 1_000_000_000;
+                case "m": return value * 60_000_000_000L;
+                case "h": return value * 3_600_000_000_000L;
+                case "d": return value * 86_400_000_000_000L;
+                default: return otherwise;
+            }
+        } catch (NumberFormatException e) {
+            return otherwise;
+        }
+    }
+
+    // ---- events ------------------------------------------------------------------------------------
+
+    private static void drain() {
+        Park first = new Park();
+        first.begin();
+        anchor(first);
+        long[] words = new long[BATCH * WORDS];
+        int count;
+        do {
+            count = take(words);
+            for (int i = 0; i < count; i++) {
+                write(words, i * WORDS);
+            }
+        } while (count == BATCH);
+    }
+
+    private static void write(long[] w, int at) {
+        TaskEvent event;
+        switch ((int) w[at] & 0xff) {
+            case START:
+                event = new TaskStart();
+                break;
+            case END:
+                event = new TaskEnd();
+                break;
+            case PARK:
+                event = park(w, at);
+                break;
+            case STEAL:
+                Steal steal = new Steal();
+                steal.from = (int) w[at + 3];
+                event = steal;
+                break;
+            case HAND_OFF:
+                event = new HandOff();
+                break;
+            case PREEMPT:
+                event = new Preempt();
+                break;
+            default:
+                return;
+        }
+        fill(event, w, at);
+        setTimes(event, w[at + 5], w[at + 6]);
+        event.commit();
+    }
+
+    private static Park park(long[] w, int at) {
+        Park park = new Park();
+        park.endedBy = ENDS[(int) (w[at] >> 8) & 3];
+        park.reason = REASONS[Math.min((int) (w[at] >> 16) & 0xff, REASONS.length - 1)];
+        park.waker = w[at + 3];
+        park.queued = w[at + 7];
+        park.address = w[at + 8];
+        park.descriptor = (int) w[at + 9];
+        return park;
+    }
+
+    private static void fill(TaskEvent event, long[] w, int at) {
+        event.task = w[at + 1];
+        event.carrier = (int) w[at + 2];
+        event.javaId = w[at + 4];
+        event.thread = Threads.find(w[at + 4]);
+        byte[] name = ByteBuffer.allocate(16).order(ByteOrder.nativeOrder()).putLong(w[at + 10]).putLong(w[at + 11])
+                .array();
+        int length = 0;
+        while (length < name.length && name[length] != 0) {
+            length++;
+        }
+        event.threadName = new String(name, 0, length, StandardCharsets.UTF_8);
+    }
+
+    /** Words as in {@link #write}, and behind them over, native, state, call and processor time. */
+    static void stall(long[] w, String stack) {
+        if (!stalls) {
+            return;
+        }
+        Stall stall = new Stall();
+        stall.begin();
+        anchor(stall);
+        fill(stall, w, 0);
+        stall.over = w[WORDS] != 0;
+        stall.inNativeCode = w[WORDS + 1] != 0;
+        stall.kernelState = w[WORDS + 2] == 0 ? "" : String.valueOf((char) w[WORDS + 2]);
+        stall.systemCall = (int) w[WORDS + 3];
+        stall.processorTime = w[WORDS + 4];
+        stall.javaStack = stack;
+        setTimes(stall, w[5], w[6]);
+        stall.commit();
+    }
+
+    /** On Flight Recorder's own periodic thread. */
+    private static synchronized void carrierStatistics() {
+        long[] rows = carriers();
+        int count = rows.length / CARRIER_COLUMNS;
+        long now = System.nanoTime();
+        long lost = lost();
+        long[] run = new long[count];
+        for (int i = 0; i < count; i++) {
+            int at = i * CARRIER_COLUMNS;
+            CarrierStatistics event = new CarrierStatistics();
+            event.carrier = i;
+            event.running = rows[at] != 0;
+            event.switches = rows[at + 1];
+            event.idleTime = rows[at + 2];
+            event.runTime = rows[at + 3];
+            event.completed = rows[at + 4];
+            event.started = rows[at + 5];
+            event.parks = rows[at + 6];
+            event.unparks = rows[at + 7];
+            event.steals = rows[at + 8];
+            event.failedSteals = rows[at + 9];
+            event.preemptions = rows[at + 10];
+            event.timeouts = rows[at + 11];
+            event.polls = rows[at + 12];
+            event.queueLength = rows[at + 13];
+            event.tasks = rows[at + 14];
+            event.queueTime = rows[at + 16];
+            event.lostEvents = lost;
+            run[i] = rows[at + 3];
+            if (i < lastRun.length && now > lastAt) {
+                // What a task had run when its carrier was taken from it counts no more: never below 0.
+                event.busy = Math.max(0, Math.min(1, (float) (run[i] - lastRun[i]) / (now - lastAt)));
+            } else {
+                long all = rows[at + 2] + rows[at + 3];
+                event.busy = all > 0 ? (float) rows[at + 3] / all : 0;
+            }
+            event.commit();
+        }
+        lastRun = run;
+        lastAt = now;
+    }
+}

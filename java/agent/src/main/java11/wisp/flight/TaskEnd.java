@@ -1,0 +1,15 @@
+package wisp.flight;
+
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+
+@Name("wisp.TaskEnd")
+@Label("Task End")
+@Category("Wisp")
+@Description("A task ended")
+@StackTrace(false)
+final class TaskEnd extends TaskEvent {
+}

@@ -1,0 +1,15 @@
+package wisp.flight;
+
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+
+@Name("wisp.TaskStart")
+@Label("Task Start")
+@Category("Wisp")
+@Description("A task ran for the first time")
+@StackTrace(false)
+final class TaskStart extends TaskEvent {
+}

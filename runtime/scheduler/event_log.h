@@ -1,0 +1,60 @@
+// Scheduling events one by one, with what a profiler wants to know of each, for Flight Recorder
+// (jvm/flight.cpp). Other than the trace (trace.h), which takes every switch into rings that
+// overwrite their oldest, this holds only what was asked for: kinds, and waits above a threshold.
+//
+// One list for all, under a spin lock: what it takes is rare, by its thresholds. When the reader
+// does not keep up, new events are dropped and counted.
+#pragma once
+#include <stdint.h>
+
+#include <atomic>
+
+#include "platform/compiler.h"
+#include "scheduler/task.h"
+
+namespace wisp {
+
+enum class LogKind : uint8_t { Start, End, Park, Steal, HandOff, Preempt };
+constexpr uint32_t log_bit(LogKind kind) { return 1u << static_cast<uint32_t>(kind); }
+constexpr uint32_t kTraceBit = 1u << 31;  // the trace is on (trace.h)
+
+struct LogEvent {
+  uint64_t begin, end;  // ticks; equal where nothing lasts
+  uint64_t ready_at;    // Park: ticks when it was woken; 0: by a timer, or unknown
+  uint64_t address;     // Park: what it waited on
+  uint64_t java_id;     // Thread.getId(), 0 = unknown
+  uint32_t task;        // number, as in the statistics page
+  uint32_t carrier;     // ~0: none
+  uint32_t other;       // Start: none; Park: the task that woke it; Steal: the carrier it was with
+  LogKind kind;
+  WakeReason woken;  // Park
+  bool own_stack;    // Park: on an address of its own stack, as sleepers do
+  uint8_t reserved;
+  char name[16];
+};
+
+struct alignas(kCacheLine) Observed {
+  // 0: nobody looks, which is all that a switch asks. Bits of LogKind, and kTraceBit.
+  std::atomic<uint32_t> flags{0};
+  std::atomic<uint64_t> park_ticks{0}, handoff_ticks{0};  // shorter ones are not logged
+};
+extern Observed g_observed;
+
+// relaxed: the word is only a hint whether to look further.
+inline uint32_t observed() { return g_observed.flags.load(std::memory_order_relaxed); }
+inline bool logs(LogKind kind) { return WISP_UNLIKELY((observed() & log_bit(kind)) != 0); }
+void observe_flag(uint32_t bits, bool on);
+
+// The caller is inside the runtime. `begin`: ticks, 0 = now.
+void log_event(LogKind kind, const WispTask* task, const Carrier* carrier, uint64_t begin = 0,
+               uint32_t other = ~0u);
+// A park that began at `left` and is over now, if it was long enough.
+void log_park(const WispTask* self, uint64_t left);
+
+// --- the reader, one thread
+// Which kinds from now on (bits), and how short a park or a hand-off may be. False: no memory.
+bool log_want(uint32_t kinds, uint64_t park_ticks, uint64_t handoff_ticks);
+// Takes up to `room` events out; *lost: how many were dropped since the start.
+uint32_t log_take(LogEvent* to, uint32_t room, uint64_t* lost);
+
+}  // namespace wisp

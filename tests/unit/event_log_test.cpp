@@ -1,0 +1,123 @@
+// The log of scheduling events without Java: only what was asked for is in it, with times that fit.
+#include "scheduler/event_log.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/internal.h"
+#include "scheduler/task_pool.h"
+#include "sync/sleep.h"
+#include "unit/scheduler_fixture.h"
+
+namespace wisp::test {
+namespace {
+
+constexpr uint32_t kAll = log_bit(LogKind::Start) | log_bit(LogKind::End) |
+                          log_bit(LogKind::Park) | log_bit(LogKind::HandOff);
+
+std::vector<LogEvent> taken(uint64_t* lost) {
+  std::vector<LogEvent> all;
+  LogEvent part[64];
+  while (uint32_t n = log_take(part, 64, lost)) all.insert(all.end(), part, part + n);
+  return all;
+}
+
+struct EventLog : testing::Test {
+  void SetUp() override {
+    start_scheduler();
+    taken(&lost_before);
+  }
+  void TearDown() override { log_want(0, 0, 0); }
+  uint64_t lost_before = 0;
+};
+
+void sleep_ms(uint64_t ms) { task_sleep_until(monotonic_ns() + ms * 1'000'000); }
+
+TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
+  ASSERT_TRUE(log_want(kAll, us_to_ticks(20'000), us_to_ticks(1000)));
+  std::atomic<uint32_t> id{0};
+  std::atomic<uint32_t> word{0};
+  Latch done(1);
+  spawn([&] {
+    id = current_task()->tid - kFirstTaskTid + 1;
+    sleep_ms(2);  // too short
+    sleep_ms(40);
+    {
+      BlockingRegion region;
+      usleep(5000);
+    }
+    RuntimeEntry entry;
+    park(&word, kForever, [&] { return word.load() == 0; });
+    done.count_down();
+  });
+  std::atomic<uint32_t> waker{0};
+  Latch woken(1);
+  spawn([&] {
+    waker = current_task()->tid - kFirstTaskTid + 1;
+    sleep_ms(120);
+    word = 1;
+    RuntimeEntry entry;
+    ParkingLot::unpark(&word, 1);
+    woken.count_down();
+  });
+  done.wait();
+  woken.wait();
+  std::vector<LogEvent> mine;
+  uint64_t lost = 0;
+  for (int i = 0; i < 2000 && (mine.empty() || mine.back().kind != LogKind::End); ++i) {
+    for (const LogEvent& e : taken(&lost))
+      if (e.task == id) mine.push_back(e);
+    usleep(1000);
+  }
+  EXPECT_EQ(lost, lost_before);
+  ASSERT_EQ(mine.size(), 5u);
+  EXPECT_EQ(mine[0].kind, LogKind::Start);
+  EXPECT_EQ(mine[1].kind, LogKind::Park);
+  EXPECT_TRUE(mine[1].own_stack);
+  EXPECT_EQ(mine[1].woken, WakeReason::TimedOut);
+  EXPECT_EQ(mine[1].other, ~0u);
+  EXPECT_GE(ticks_to_ns(mine[1].end - mine[1].begin), 39'000'000u);
+  EXPECT_EQ(mine[2].kind, LogKind::HandOff);
+  EXPECT_GE(ticks_to_ns(mine[2].end - mine[2].begin), 4'900'000u);
+  EXPECT_EQ(mine[3].kind, LogKind::Park);
+  EXPECT_FALSE(mine[3].own_stack);
+  EXPECT_EQ(mine[3].address, reinterpret_cast<uint64_t>(&word));
+  EXPECT_EQ(mine[3].woken, WakeReason::Unparked);
+  EXPECT_EQ(mine[3].other, waker);
+  EXPECT_GT(mine[3].ready_at, mine[3].begin);
+  EXPECT_LE(mine[3].ready_at, mine[3].end);
+  EXPECT_EQ(mine[4].kind, LogKind::End);
+  EXPECT_STREQ(mine[4].name, "java");
+}
+
+TEST_F(EventLog, OffItHoldsNothing) {
+  ASSERT_TRUE(log_want(kAll, 0, 0));
+  ASSERT_TRUE(log_want(0, 0, 0));
+  EXPECT_EQ(observed() & ~kTraceBit, 0u);
+  Latch done(1);
+  spawn([&] {
+    sleep_ms(1);
+    done.count_down();
+  });
+  done.wait();
+  uint64_t lost = 0;
+  EXPECT_TRUE(taken(&lost).empty());
+  EXPECT_EQ(lost, lost_before);
+}
+
+TEST_F(EventLog, WhatNobodyFetchesIsCounted) {
+  ASSERT_TRUE(log_want(log_bit(LogKind::Park), 0, 0));
+  Latch done(1);
+  spawn([&] {
+    for (int i = 0; i < 9000; ++i) task_sleep_until(monotonic_ns() + 1000);
+    done.count_down();
+  });
+  done.wait();
+  uint64_t lost = 0;
+  size_t kept = taken(&lost).size();
+  EXPECT_LE(kept, 8192u);
+  EXPECT_GT(kept, 8000u);
+  EXPECT_GE(lost - lost_before, 100u);
+}
+
+}  // namespace
+}  // namespace wisp::test

@@ -1,0 +1,273 @@
+// The stall finder, and the events that Flight Recorder gets, on real JVMs: JDK 8 to 25, Flight
+// Recorder where the JDK has it and a `jfr` to read it.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "launcher/spawn.h"
+#include "unit/converted_jvm.h"
+
+using namespace wisp_test;
+
+namespace {
+
+const std::vector<std::string> kClassPath = {"-cp", OBSERVE_CLASSES, "FlightWorkload"};
+
+std::vector<std::string> workload(const std::vector<std::string>& args) {
+  std::vector<std::string> all = kClassPath;
+  all.insert(all.end(), args.begin(), args.end());
+  return all;
+}
+
+std::string file(const std::string& name) {
+  std::ifstream in(name);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+bool matches(const std::string& text, const std::string& pattern) {
+  return std::regex_search(text, std::regex(pattern));
+}
+
+// Waits until the file has it; what it has then.
+std::string file_with(const std::string& name, const std::string& pattern) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    text = file(name);
+    if (matches(text, pattern)) break;
+    usleep(100'000);
+  }
+  return text;
+}
+
+class Flight : public testing::TestWithParam<std::string> {};
+
+const std::string kStallMs = "-Dcom.alibaba.wisp.stallMs=";
+
+TEST_P(Flight, AStallInNativeCodeIsNamed) {
+  std::string fifo = scratch() + "/fifo", errors = scratch() + "/errors";
+  unlink(fifo.c_str());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ConvertedJvm jvm(GetParam(), {kStallMs + "50"}, workload({"native", fifo}), errors);
+  // Frames, and what holds it up: open(2) or openat(2) of a named pipe, which no writer has.
+  std::string text = file_with(errors, "Thread.run");
+  EXPECT_TRUE(
+      matches(text,
+              "wisp: stall: \"blocked-native\" #\\d+, task \\d+, nid 0x4[0-9a-f]+, has run "
+              "\\d+ ms without giving way, [a-z0-9 ]+; in native code, asleep in the kernel"))
+      << text;
+  EXPECT_TRUE(matches(text, "wisp:     at .*FileInputStream.open0?\\(Native Method\\)\n")) << text;
+  EXPECT_TRUE(matches(text, "wisp:     at .*FlightWorkload.openFifo\\(FlightWorkload.java"))
+      << text;
+  // It is told when it is over.
+  int writer = open(fifo.c_str(), O_WRONLY | O_NONBLOCK);
+  EXPECT_GE(writer, 0);
+  text = file_with(errors, "went on after \\d+ ms");
+  EXPECT_TRUE(matches(text, "stall: #\\d+, task \\d+, went on after \\d+ ms\n")) << text;
+  close(writer);
+}
+
+TEST_P(Flight, AStallInJavaIsNamed) {
+  std::string errors = scratch() + "/errors";
+  ConvertedJvm jvm(GetParam(), {kStallMs + "50"}, workload({"spin"}), errors);
+  std::string text = file_with(errors, "at .*FlightWorkload.spin");
+  EXPECT_TRUE(matches(text, "wisp: stall: \"spinner\" #\\d+, task \\d+, .*; in Java code, "))
+      << text;
+  EXPECT_TRUE(matches(text, "wisp:     at .*FlightWorkload.spin")) << text;
+}
+
+TEST_P(Flight, AWellBehavedProgramHasNoStalls) {
+  std::string errors = scratch() + "/errors";
+  ConvertedJvm jvm(GetParam(), {kStallMs + "1000"}, workload({"good"}), errors);
+  usleep(2'500'000);
+  EXPECT_EQ(jvm.finish(), 0);
+  EXPECT_FALSE(contains(file(errors), "stall")) << file(errors);
+}
+
+TEST_P(Flight, WithoutTheOptionNobodyLooks) {
+  std::string errors = scratch() + "/errors";
+  ConvertedJvm jvm(GetParam(), {}, workload({"spin"}), errors);
+  usleep(500'000);
+  // Nor is there a thread that could.
+  Result threads = spawn({.args = {"/bin/sh", "-c", "cat /proc/" + jvm.pid() + "/task/*/comm"}});
+  EXPECT_FALSE(contains(threads.out, "wisp-jvm-obs")) << threads.out;
+  EXPECT_TRUE(contains(threads.out, "wisp-observer")) << threads.out;
+  EXPECT_FALSE(contains(file(errors), "stall")) << file(errors);
+}
+
+// ---- Flight Recorder -------------------------------------------------------------------------
+
+std::string tool(const std::string& home, const char* name) { return home + "/bin/" + name; }
+bool has(const std::string& home, const char* name) {
+  return access(tool(home, name).c_str(), X_OK) == 0;
+}
+
+Result print(const std::string& home, const std::string& recording, const std::string& events) {
+  return spawn({.args = {tool(home, "jfr"), "print", "--json", "--stack-depth", "20", "--events",
+                         events, recording}});
+}
+
+// Ends with 0 if of the events in `json` the Python statements over `e`, a list of (type, values),
+// hold.
+Result check(const std::string& json, const std::string& statements) {
+  return spawn(
+      {.args = {"/usr/bin/python3", "-c",
+                "import json,sys\nd=json.load(sys.stdin)['recording']['events']\n"
+                "e=[(x['type'],x['values']) for x in d]\n"
+                "def of(t): return [v for n,v in e if n=='wisp.'+t or n=='jdk.'+t]\n"
+                "def java(v): return (v or {}).get('javaName')\n"
+                "def secs(v): return float(v['duration'][2:-1]) if v['duration'][:2]=='PT' "
+                "and 'M' not in v['duration'] else 99\n" +
+                    statements},
+       .input = json});
+}
+
+// What is true of a recording of the workload "mixed", whoever started it.
+const char kMixed[] = R"(
+parks=of('Park')
+assert parks, sorted({n for n,_ in e})
+by={java(v['thread']) for v in parks}
+assert {'parker','owner','maker'}<=by, by
+for v in parks:
+  assert v['threadName'] and v['task']>0 and v['javaId']>0, v
+  assert 0.02<=secs(v)<60, v
+  assert v['reason'] in ('lock','time','readable','writable'), v
+  assert v['endedBy'] in ('woken','timeout','signal'), v
+# 60 ms at a time, ended by a timer; but it also waits for its turn at safepoints.
+parker=[v for v in parks if v['threadName']=='parker']
+assert sum(secs(v)>=0.055 and v['endedBy']=='timeout' for v in parker)>=0.7*len(parker), parker
+# Waits for the monitor are ended by its owner.
+owner={v['task'] for v in parks if v['threadName']=='owner'}
+assert any(v['waker'] in owner for v in parks if v['threadName']=='entering'), parks
+starts=of('TaskStart'); ends=of('TaskEnd')
+assert any(v['threadName'].startswith('child-') for v in ends), ends
+alive=[v for v in starts if java(v['thread'])]
+assert any(java(v['thread']).startswith('child-') for v in alive), starts
+stats=of('CarrierStatistics')
+assert {v['carrier'] for v in stats}=={0,1}, stats
+assert all(0<=v['busy']<=1.01 and v['lostEvents']==0 for v in stats), stats
+last={v['carrier']:v for v in stats}
+assert sum(v['switches'] for v in last.values())>100
+assert not of('Steal')
+# What the JVM itself says is said of the right threads.
+frames=lambda v:[f['method']['name'] for f in (v.get('stackTrace') or {'frames':[]})['frames']]
+samples=of('ExecutionSample')
+assert any(java(v['sampledThread'])=='computing' and 'spinForLong' in frames(v) for v in samples), len(samples)
+assert all(java(v['sampledThread'])=='computing' for v in samples if 'spinForLong' in frames(v))
+jparks=[v for v in of('ThreadPark') if 'parkNanos' in frames(v) and any('FlightWorkload' in
+  f['method']['type']['name'] for f in v['stackTrace']['frames'])]
+assert jparks and {java(v['eventThread']) for v in jparks}=={'parker'}, [java(v['eventThread']) for v in jparks]
+enters=of('JavaMonitorEnter')
+mine=[v for v in enters if 'enterOften' in frames(v)]
+assert mine and {java(v['eventThread']) for v in mine}=={'entering'}
+assert {java(v['previousOwner']) for v in mine}<={'owner',None}
+)";
+
+constexpr char kAllEvents[] = "wisp.*,jdk.ThreadPark,jdk.JavaMonitorEnter,jdk.ExecutionSample";
+
+TEST_P(Flight, RecordedFromTheStart) {
+  if (!has(GetParam(), "jfr")) GTEST_SKIP() << "no jfr in this JDK";
+  std::string recording = scratch() + "/start.jfr";
+  ConvertedJvm jvm(GetParam(), {"-XX:StartFlightRecording=settings=profile,filename=" + recording},
+                   workload({"mixed"}));
+  usleep(5'000'000);
+  ASSERT_EQ(jvm.finish(), 0);
+  Result json = print(GetParam(), recording, kAllEvents);
+  ASSERT_EQ(json.exit, 0) << json.err;
+  Result checked = check(json.out, kMixed);
+  EXPECT_EQ(checked.exit, 0) << checked.err;
+  Result summary = spawn({.args = {tool(GetParam(), "jfr"), "summary", recording}});
+  EXPECT_TRUE(matches(summary.out, "wisp.Park +[1-9]\\d* ")) << summary.out;
+}
+
+TEST_P(Flight, AStallIsRecorded) {
+  if (!has(GetParam(), "jfr")) GTEST_SKIP() << "no jfr in this JDK";
+  std::string fifo = scratch() + "/fifo", recording = scratch() + "/stall.jfr";
+  unlink(fifo.c_str());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ConvertedJvm jvm(GetParam(), {"-XX:StartFlightRecording=filename=" + recording},
+                   workload({"native", fifo}));
+  usleep(3'000'000);
+  int writer = open(fifo.c_str(), O_WRONLY | O_NONBLOCK);
+  EXPECT_GE(writer, 0);
+  usleep(1'000'000);
+  close(writer);
+  ASSERT_EQ(jvm.finish(), 0);
+  Result json = print(GetParam(), recording, "wisp.Stall");
+  ASSERT_EQ(json.exit, 0) << json.err;
+  Result checked = check(json.out, R"(
+mine=[v for v in of('Stall') if v['threadName']=='blocked-native']
+found=[v for v in mine if not v['over']]; over=[v for v in mine if v['over']]
+assert len(found)==1 and len(over)==1, mine
+f,o=found[0],over[0]
+assert 'FileInputStream.open' in f['javaStack'] and 'FlightWorkload.openFifo' in f['javaStack'], f
+assert f['inNativeCode'] and f['kernelState'] in 'SD' and f['systemCall']>=0, f
+assert java(f['thread'])=='blocked-native' and 0.1<=secs(f)<secs(o), mine
+assert 1<=secs(o)<60 and f['startTime'][:17]==o['startTime'][:17], mine
+)");
+  EXPECT_EQ(checked.exit, 0) << checked.err;
+}
+
+TEST_P(Flight, RecordedOnDemandWithSettings) {
+  if (!has(GetParam(), "jfr") || !has(GetParam(), "jcmd")) GTEST_SKIP() << "no jfr in this JDK";
+  std::string recording = scratch() + "/demand.jfr", settings = scratch() + "/own.jfc";
+  std::ofstream(settings) << R"(<?xml version="1.0" encoding="UTF-8"?><configuration version="2.0">
+    <event name="wisp.Park"><setting name="enabled">true</setting>
+      <setting name="threshold">100 ms</setting></event>
+    <event name="wisp.Steal"><setting name="enabled">true</setting></event>
+    <event name="wisp.CarrierStatistics"><setting name="enabled">true</setting>
+      <setting name="period">200 ms</setting></event>
+    <event name="wisp.TaskStart"><setting name="enabled">false</setting></event>
+    <event name="wisp.Stall"><setting name="enabled">false</setting></event></configuration>)";
+  ConvertedJvm jvm(GetParam(), {}, workload({"mixed"}));
+  auto jcmd = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {tool(GetParam(), "jcmd"), jvm.pid()});
+    Result result = spawn({.args = words});
+    EXPECT_EQ(result.exit, 0) << result.all();
+  };
+  jcmd({"JFR.start", "name=own", "settings=" + settings});
+  usleep(4'000'000);
+  jcmd({"JFR.stop", "name=own", "filename=" + recording});
+  Result json = print(GetParam(), recording, "wisp.*");
+  ASSERT_EQ(json.exit, 0) << json.err;
+  Result checked = check(json.out, R"(
+parks=of('Park')
+assert parks and all(secs(v)>=0.1 for v in parks), parks
+assert any(v['threadName'].startswith('child-') for v in parks), parks
+assert all(v['threadName']!='parker' for v in parks if secs(v)<0.1)
+assert not of('TaskStart') and not of('Stall')
+assert of('TaskEnd')
+assert all({v['carrier'],v['from']}=={0,1} for v in of('Steal'))
+assert len(of('CarrierStatistics'))>=12, len(of('CarrierStatistics'))
+)");
+  EXPECT_EQ(checked.exit, 0) << checked.err;
+  // Nothing is logged any more.
+  jcmd({"JFR.check"});
+  EXPECT_EQ(jvm.finish(), 0);
+}
+
+std::string label(const testing::TestParamInfo<std::string>& info) {
+  return std::regex_replace(jdk_label(info.param), std::regex("[^A-Za-z0-9]"), "_");
+}
+// Beside the usual ones those that scripts/fetch-jdks has got: a JDK 8 and, with Flight Recorder, an
+// 11 and a 21.
+std::vector<std::string> homes() {
+  std::vector<std::string> all = jdks();
+  const char* cache = getenv("XDG_CACHE_HOME");
+  const char* home = getenv("HOME");
+  std::string folder = cache != nullptr ? cache : std::string(home != nullptr ? home : "") + "/.cache";
+  for (const char* version : {"8u121", "11.0.13", "21.0.8"}) {
+    std::string path = folder + "/wisp/jdks/" + version;
+    bool known = std::find(all.begin(), all.end(), path) != all.end();
+    if (!known && access((path + "/bin/java").c_str(), X_OK) == 0) all.push_back(path);
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Jdks, Flight, testing::ValuesIn(homes()), label);
+
+}  // namespace
