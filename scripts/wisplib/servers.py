@@ -6,6 +6,7 @@ server's own, from /proc/PID/stat."""
 import contextlib
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -62,6 +63,15 @@ def build():
         raise Failure(f"{BACKEND} is not there: build it first (make)")
 
 
+def cpu_of(pid):
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:  # ended meanwhile: its parent has it
+        return 0.0
+    return sum(map(int, fields[11:15])) / TICK + sum(map(cpu_of, children))
+
+
 class Child:
     """A process that says "port=N" (or "ready") on its first line and ends when its standard input does."""
 
@@ -86,9 +96,8 @@ class Child:
         return "".join(self.errors)[-1500:].strip()
 
     def cpu(self):
-        """User and system time so far, in seconds."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICK
+        """User and system time so far, in seconds, of the process and of all that it started."""
+        return cpu_of(self.process.pid)
 
     def stop(self):
         with contextlib.suppress(OSError):
@@ -177,14 +186,17 @@ UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 60e3}
 
 
 def wrk(url, connections, seconds):
-    """Requests, their rate, latencies in ms."""
+    """Requests, their rate, latencies in ms, wrk's own CPU time per request."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s", "--latency", url],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds + 60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     text = done.stdout
     if done.returncode != 0 or "Non-2xx" in text or "Socket errors" in text:
         raise Failure(f"wrk {url}: {text.strip()}")
     values = {"requests": int(re.search(r"(\d+) requests in", text).group(1)),
               "per_s": float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))}
+    values["wrk_cpu_us"] = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e6 / values["requests"]
     for percent, number, unit in re.findall(r"^\s+(\d+)%\s+([\d.]+)(us|ms|s|m)\s*$", text, re.MULTILINE):
         values[f"p{percent}_ms"] = float(number) * UNITS[unit]
     return values
@@ -196,11 +208,20 @@ def under_load(server, load, seconds, connections=None):
     values = wrk(server.url(load.path), connections or load.connections, seconds)
     values["cpu_us"] = (server.main.cpu() - before) * 1e6 / values["requests"]
     values["beside_cpu_us"] = (sum(c.cpu() for c in server.beside) - beside) * 1e6 / values["requests"]
+    # What a machine without idle time can serve is this one's inverse.
+    values["all_cpu_us"] = values["cpu_us"] + values["beside_cpu_us"] + values["wrk_cpu_us"]
     server.ask(load)
     return values
 
 
-def measure(jdk, chosen, kinds, rounds, seconds, warmup, tell=jvm.progress):
+def warm_up(server, load, requests, seconds):
+    """Until the compiler had so many requests to learn from, or the time is over."""
+    end = time.monotonic() + seconds
+    while requests > 0 and time.monotonic() < end:
+        requests -= under_load(server, load, 2)["requests"]
+
+
+def measure(jdk, chosen, kinds, rounds, seconds, warmup, tell=jvm.progress, enough=200_000):
     """{(load name, kind): [values of a round, ...]} for loads that share one server program and its needs."""
     first = chosen[0]
     needs = tuple(dict.fromkeys(n for load in chosen for n in load.needs))
@@ -213,7 +234,7 @@ def measure(jdk, chosen, kinds, rounds, seconds, warmup, tell=jvm.progress):
         for load in chosen:
             for server in servers:
                 if server.kind in load.kinds:
-                    under_load(server, load, warmup)
+                    warm_up(server, load, enough, warmup)
             for turn in range(rounds):
                 for server in servers if turn % 2 == 0 else servers[::-1]:
                     if server.kind not in load.kinds:
@@ -221,7 +242,7 @@ def measure(jdk, chosen, kinds, rounds, seconds, warmup, tell=jvm.progress):
                     values = under_load(server, load, seconds)
                     results.setdefault((load.name, server.kind), []).append(values)
                     tell(f"{load.name} {server.kind}: {values['per_s']:.0f}/s p50 {values.get('p50_ms', 0):.2f} "
-                         f"p99 {values.get('p99_ms', 0):.2f} ms, {values['cpu_us']:.1f} us CPU/request")
+                         f"p99 {values.get('p99_ms', 0):.2f} ms, {values['cpu_us']:.1f} us CPU/request, all {values['all_cpu_us']:.1f}")
     return results
 
 
