@@ -34,7 +34,7 @@ struct Sighting {
 };
 
 static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_t now) {
-  constexpr uint64_t kFreshUs = 3;
+  constexpr uint64_t kFreshUs = 1;
   WispTask* t = victim->next.load(std::memory_order_relaxed);
   if (t == nullptr || victim->current.load(std::memory_order_relaxed) == nullptr) {
     seen->task = nullptr;
