@@ -108,7 +108,7 @@ TEST_F(EventLog, WhatNobodyFetchesIsCounted) {
   ASSERT_TRUE(log_want(log_bit(LogKind::Park), 0, 0));
   Latch done(1);
   spawn([&] {
-    for (int i = 0; i < 9000; ++i) task_sleep_until(monotonic_ns() + 1000);
+    for (int i = 0; i < 9000; ++i) task_sleep_until(monotonic_ns() + 100000);
     done.count_down();
   });
   done.wait();
