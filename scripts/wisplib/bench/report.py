@@ -82,6 +82,7 @@ class Section:
 def markdown(about, sections):
     head = ["# wisp bench", "", table.markdown(["of this run", ""], machine.rows(about)), "",
             "Figures are the median over the runs ± the median deviation from it, unless a table says otherwise.", ""]
+    head += [f"**{warning}**", ""] if (warning := machine.busy(about)) else []
     if not plots.available():
         head += [plots.MISSING, ""]
     return "\n".join(head + [s.markdown() for s in sections])
