@@ -64,7 +64,8 @@ def page(about, sections, pictures):
     links = " ".join(f'<a href="#{s.workload.name}">{s.workload.name}</a>' for s in sections)
     body = ["<h1>wisp bench</h1>",
             "<p>Plain threads, Wisp and virtual threads, interleaved. Figures are the median over the runs ± the "
-            "median deviation from it, unless a table says otherwise.</p>", f"<nav>{links}</nav>",
+            "median deviation from it, unless a table says otherwise. Wisp : plain 3× says that Wisp did three times as "
+            "well: a third of the time or memory, or three times the work.</p>", f"<nav>{links}</nav>",
             grid(["", ""], machine.rows(about), text=True)]
     if machine.busy(about):
         body.append(f"<p class=busy>{escape(machine.busy(about))}</p>")
