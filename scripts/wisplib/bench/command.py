@@ -129,5 +129,3 @@ def main(arguments=None):
     progress.say(f"written: {options.out}/report.html, report.md, report.csv, report.json")
     ran = [s for s in sections if not s.results.unavailable]
     return 1 if context.interrupted or not ran or any(s.results.failures() for s in ran) else 0
-
-
