@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from wisplib import stats, table  # noqa: E402
-from wisplib.bench import command, report, runner, workload  # noqa: E402
+from wisplib.bench import command, machine, report, runner, workload  # noqa: E402
 from wisplib import jvm  # noqa: E402
 
 
@@ -94,6 +94,16 @@ class Figures(unittest.TestCase):
         text = report.csv_lines([report.Section(Empty(), workload.Results([bad]), None)])
         self.assertIn("failed", text)
         self.assertNotIn("777", text)
+
+
+class Machine(unittest.TestCase):
+    def test_a_busy_machine_is_called_so(self):
+        def busy(before, after, cores=2):
+            return machine.busy({"cores": cores, "load_before": [before, 0, 0], "load_after": [after, 0, 0]})
+        self.assertIsNone(busy(0.3, 2.5))
+        self.assertIn("load 7.5 before", busy(7.5, 3))
+        self.assertIn("not to be compared", busy(0.3, 12))
+        self.assertIsNone(busy(7.5, 12, cores=64))
 
 
 class Rounds(unittest.TestCase):

@@ -124,8 +124,8 @@ def main(arguments=None):
         print(section.terminal() + "\n", flush=True)
         about["load_after"] = machine.load()
         report.write(options.out, about, sections, context)  # after each: an early end loses nothing
+    if sections and machine.busy(about):
+        progress.say("warning: " + machine.busy(about))
     progress.say(f"written: {options.out}/report.html, report.md, report.csv, report.json")
     ran = [s for s in sections if not s.results.unavailable]
     return 1 if context.interrupted or not ran or any(s.results.failures() for s in ran) else 0
-
-

@@ -18,7 +18,7 @@ th { border-bottom: 1.5px solid var(--ink); font-weight: 600; } th:first-child, 
 table.text td, table.text th { text-align: left; } caption { text-align: left; font-weight: 600; padding-bottom: .25rem; }
 td.failed { color: #a3241c; } td.wisp { color: var(--wisp); font-weight: 600; }
 figure { margin: 1.2rem 0; } figure img { width: 100%; height: auto; } figcaption { color: var(--soft); font-size: .87rem; }
-li.failed { color: #a3241c; } ul { font-size: .87rem; color: var(--soft); } li { overflow-wrap: anywhere; }
+li.failed { color: #a3241c; } p.busy { border-left: 4px solid #a3241c; padding-left: .8rem; font-weight: 600; } ul { font-size: .87rem; color: var(--soft); } li { overflow-wrap: anywhere; }
 nav a { color: var(--wisp); margin-right: 1rem; text-decoration: none; }
 @media print { body { font-size: 10pt; margin: 0; max-width: none; } nav { display: none; }
   table, figure { break-inside: avoid; } h2 { break-after: avoid; } @page { margin: 16mm; } }
@@ -64,8 +64,11 @@ def page(about, sections, pictures):
     links = " ".join(f'<a href="#{s.workload.name}">{s.workload.name}</a>' for s in sections)
     body = ["<h1>wisp bench</h1>",
             "<p>Plain threads, Wisp and virtual threads, interleaved. Figures are the median over the runs ± the "
-            "median deviation from it, unless a table says otherwise.</p>", f"<nav>{links}</nav>",
+            "median deviation from it, unless a table says otherwise. Wisp : plain 3× says that Wisp did three times as "
+            "well: a third of the time or memory, or three times the work.</p>", f"<nav>{links}</nav>",
             grid(["", ""], machine.rows(about), text=True)]
+    if machine.busy(about):
+        body.append(f"<p class=busy>{escape(machine.busy(about))}</p>")
     if not plots.available():
         body.append(f"<p>{escape(plots.MISSING)}</p>")
     body += [section(s, pictures) for s in sections]

@@ -62,3 +62,14 @@ def rows(machine):
     loads = [f"{machine['load_before'][0]} before"] + (
         [f"{machine['load_after'][0]} after"] if "load_after" in machine else [])
     yield "load, priority", f"{', '.join(loads)}; nice {machine['nice']}"
+
+
+def busy(machine):
+    """A warning where others used the processors too, else nothing. Our own runs keep the later load near
+    the number of cores."""
+    before, cores = machine["load_before"][0], machine["cores"]
+    after = machine.get("load_after", [0])[0]
+    if before > cores / 2 or after > 2 * cores + 1:
+        return (f"This machine was busy: load {before} before, {after} after, on {cores} cores. Times are those of a shared "
+                "machine and are not to be compared with others; repeat the run when it is quiet.")
+    return None

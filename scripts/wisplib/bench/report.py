@@ -19,7 +19,7 @@ class Section:
         self.workload, self.results = workload, results
         self.parts = []
         if not results.unavailable and any(s.samples and not s.failure for s in results.series):
-            self.parts = list(workload.parts(context, results))
+            self.parts = [p for p in workload.parts(context, results) if not isinstance(p, Table) or p.rows]
         self.published = [[p.what, p.figure, p.unit, p.source] for p in workload.published]
 
     def plots(self):
@@ -81,7 +81,9 @@ class Section:
 
 def markdown(about, sections):
     head = ["# wisp bench", "", table.markdown(["of this run", ""], machine.rows(about)), "",
-            "Figures are the median over the runs ± the median deviation from it, unless a table says otherwise.", ""]
+            "Figures are the median over the runs ± the median deviation from it, unless a table says otherwise.",
+            "Wisp : plain 3× says that Wisp did three times as well: a third of the time or memory, or three times the work.", ""]
+    head += [f"**{warning}**", ""] if (warning := machine.busy(about)) else []
     if not plots.available():
         head += [plots.MISSING, ""]
     return "\n".join(head + [s.markdown() for s in sections])

@@ -12,7 +12,7 @@ class UPerf(Workload):
     name, order, title = "uperf", 4, "JGroups UPerf, 8 nodes on loopback"
     text = (f"{NODES} JVMs form a JGroups 5.5.7 cluster on loopback, in a network namespace of their own (needs root); "
             f"{THREADS} threads in each send synchronous requests of 1 kB to the others, four reads to one write. Requests per "
-            "second and node, of the second of two tests in the same cluster (the first one warms up); more is better. "
+            f"second and node, of the last of {cluster.TESTS} tests in the same cluster (the others warm up); more is better. "
             "'virtual threads' is JGroups' own switch -use_virtual_threads. All nodes share this machine's cores, the "
             "published ones had a machine each. Every node must have served requests, and the nodes' mean must be UPerf's "
             "own total. JDK 17 or newer.")
@@ -38,7 +38,7 @@ class UPerf(Workload):
             for stack in ("UDP", "TCP") if context.full else ("UDP",):
                 for kind in jvm.kinds_for(jdk):
                     yield Series(lambda jdk=jdk, stack=stack, kind=kind: cluster.uperf(
-                        jdk, kind, self.jar, stack, NODES, THREADS, 20 if context.full else 3),
+                        jdk, kind, self.jar, stack, NODES, THREADS, 15 if context.full else 3),
                         jdk=jdk.label, stack=stack, kind=kind)
 
     def parts(self, context, results):
