@@ -166,10 +166,21 @@ final class Flight {
         int count;
         do {
             count = take(words);
+            lookForNewThreads(words, count);
             for (int i = 0; i < count; i++) {
                 write(words, i * WORDS);
             }
         } while (count == BATCH);
+    }
+
+    /** At most one look per batch, however many of its threads have ended. */
+    private static void lookForNewThreads(long[] words, int count) {
+        for (int i = 0; i < count; i++) {
+            if (Threads.seen(words[i * WORDS + 4]) == null) {
+                Threads.look();
+                return;
+            }
+        }
     }
 
     private static void write(long[] w, int at) {
@@ -218,7 +229,7 @@ final class Flight {
         event.task = w[at + 1];
         event.carrier = (int) w[at + 2];
         event.javaId = w[at + 4];
-        event.thread = Threads.find(w[at + 4]);
+        event.thread = Threads.seen(w[at + 4]);
         byte[] name = ByteBuffer.allocate(16).order(ByteOrder.nativeOrder()).putLong(w[at + 10]).putLong(w[at + 11])
                 .array();
         int length = 0;
