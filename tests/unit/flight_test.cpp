@@ -208,7 +208,10 @@ f,o=found[0],over[0]
 assert 'FileInputStream.open' in f['javaStack'] and 'FlightWorkload.openFifo' in f['javaStack'], f
 assert f['inNativeCode'] and f['kernelState'] in 'SD' and f['systemCall']>=0, f
 assert java(f['thread'])=='blocked-native' and 0.1<=secs(f)<secs(o), mine
-assert 1<=secs(o)<60 and f['startTime'][:17]==o['startTime'][:17], mine
+assert 1<=secs(o)<60, mine
+# Both begin when it began: the recorder's clock is told from ours.
+apart=abs(float(f['startTime'][17:26])-float(o['startTime'][17:26]))
+assert min(apart,60-apart)<0.05, mine
 )");
   EXPECT_EQ(checked.exit, 0) << checked.err;
 }
