@@ -223,7 +223,7 @@ void flight_stall(JNIEnv* env, const stats::Stall& s, jstring stack, bool in_nat
   memcpy(&w[10], s.name, sizeof s.name);
   w[kWords] = s.over;
   w[kWords + 1] = in_native;
-  w[kWords + 2] = s.kernel_state;
+  w[kWords + 2] = static_cast<unsigned char>(s.kernel_state);
   w[kWords + 3] = s.system_call;
   w[kWords + 4] = word(s.cpu_ns);
   jlongArray words = env->NewLongArray(kStallWords);

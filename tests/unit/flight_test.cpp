@@ -257,13 +257,14 @@ assert len(of('CarrierStatistics'))>=12, len(of('CarrierStatistics'))
 std::string label(const testing::TestParamInfo<std::string>& info) {
   return std::regex_replace(jdk_label(info.param), std::regex("[^A-Za-z0-9]"), "_");
 }
-// Beside the usual ones those that scripts/fetch-jdks has got: a JDK 8 and, with Flight Recorder, an
-// 11 and a 21.
+// Beside the usual ones those that scripts/fetch-jdks has got: a JDK 8 and, with Flight Recorder,
+// an 11 and a 21.
 std::vector<std::string> homes() {
   std::vector<std::string> all = jdks();
   const char* cache = getenv("XDG_CACHE_HOME");
   const char* home = getenv("HOME");
-  std::string folder = cache != nullptr ? cache : std::string(home != nullptr ? home : "") + "/.cache";
+  std::string folder =
+      cache != nullptr ? cache : std::string(home != nullptr ? home : "") + "/.cache";
   for (const char* version : {"8u121", "11.0.13", "21.0.8"}) {
     std::string path = folder + "/wisp/jdks/" + version;
     bool known = std::find(all.begin(), all.end(), path) != all.end();
