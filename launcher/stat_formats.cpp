@@ -44,6 +44,9 @@ const Counter kCounters[] = {
     {"idleNanos", "idle_seconds", "Time nothing ran", &CarrierRecord::idle_ns, true},
     {"queuedNanos", "queued_seconds", "Time tasks waited in its queues (estimate)",
      &CarrierRecord::queued_ns, true},
+    {"ioWaits", "io_waits", "Waits of its tasks for a descriptor", &CarrierRecord::io_waits, false},
+    {"ioWaitNanos", "io_wait_seconds", "Time its tasks waited for descriptors",
+     &CarrierRecord::io_wait_ns, true},
     {"blockedNanos", "blocked_seconds", "Time its tasks were parked", &CarrierRecord::blocked_ns,
      true},
 };
@@ -153,13 +156,14 @@ std::string json_of(const Statistics& s, const TaskRecord& t) {
       "\"waitFor\": \"{}\", \"waitAddress\": \"{:#x}\", \"waitFd\": {}, \"deadlineNanos\": {}, "
       "\"handedOff\": {}, \"carrier\": {}, \"queue\": {}, \"workerTid\": {}, \"inStateNanos\": {}, "
       "\"cpuNanos\": {}, \"active\": {}, \"steal\": {}, \"stealFail\": {}, \"preempt\": {}, "
-      "\"handOff\": {}, \"stackPointer\": \"{:#x}\", \"threadPointer\": \"{:#x}\"}}",
+      "\"handOff\": {}, \"javaId\": {}, \"queuedNanos\": {}, \"stackPointer\": \"{:#x}\", "
+      "\"threadPointer\": \"{:#x}\"}}",
       t.id, t.tid, in_json(task_name(t)), t.address, state_word(t.state), wait_word(t.wait_for),
       t.wait_address, t.wait_fd, json_number(t.deadline_ns), t.handed_off != 0,
       json_index(t.carrier), queue != s.queue_of.end() ? json_index(queue->second) : "null",
       t.worker_tid, time_in_state(s, t), t.cpu_ns, t.times_run, t.times_stolen,
-      t.times_steal_failed, t.times_preempted, t.times_handed_off, t.stack_pointer,
-      t.thread_pointer);
+      t.times_steal_failed, t.times_preempted, t.times_handed_off, t.java_id, t.queued_ns,
+      t.stack_pointer, t.thread_pointer);
 }
 
 std::string stat_json(const Statistics& s, bool tasks) {

@@ -128,7 +128,7 @@ void timeline(Out to, const TraceFile& trace, const std::vector<Busy>& busy) {
       });
       double bar = std::max(0.5, kBar * std::min(1.0, c.busy));
       fmt::format_to(to,
-                     "<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"{}\"/>\n",
+                     "<rect x=\"{}\" y=\"{:.1f}\" width=\"{}.5\" height=\"{:.1f}\" fill=\"{}\"/>\n",
                      kLeft + i * kColumnWidth, base - bar, kColumnWidth, bar, colour(most->first));
     }
     fmt::format_to(to, "<path d=\"M{} {}H{}\" stroke=\"#888\"/>\n", kLeft, base, right);
@@ -139,7 +139,7 @@ void timeline(Out to, const TraceFile& trace, const std::vector<Busy>& busy) {
                    i == 0   ? "start"
                    : i == 4 ? "end"
                             : "middle",
-                   time_text(i * width * kColumns / 4));
+                   i == 0 ? "0" : time_text(i * width * kColumns / 4));
   }
   fmt::format_to(to, "</svg>\n<p class=\"legend\">");
   for (size_t i = 0; i < busy.size() && i < kColoured; i++) {
@@ -177,7 +177,10 @@ void latencies(Out to, const TraceFile& trace) {
                  waits.size(), at(0.5), at(0.9), at(0.99), at(1), (last + 1) * 18 + 4);
   for (int i = 0; i <= last; i++) {
     double length = 700.0 * static_cast<double>(counts[i]) / static_cast<double>(most);
-    std::string from = i == 0 ? "below 1 us" : "from " + time_text(std::exp2(i - 1));
+    double us = std::exp2(i - 1);
+    std::string from = i == 0      ? "below 1 us"
+                       : us < 1000 ? fmt::format("from {:.0f} us", us)
+                                   : fmt::format("from {:.3g} ms", us / 1000);
     fmt::format_to(to,
                    "<text x=\"110\" y=\"{}\" text-anchor=\"end\">{}</text><rect x=\"120\" y=\"{}\" "
                    "width=\"{:.1f}\" height=\"14\" fill=\"#4477aa\"/><text x=\"{:.1f}\" "

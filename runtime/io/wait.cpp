@@ -45,7 +45,9 @@ namespace {
 
 // Parks on `word` unless it has moved since `seen` was read.
 WakeReason park_on(std::atomic<uint32_t>* word, uint32_t seen, uint64_t deadline) {
-  return park(word, deadline, [word, seen] {
+  WispTask* self = current_task();
+  uint64_t left = self != nullptr ? ticks() : 0;
+  WakeReason reason = park(word, deadline, [word, seen] {
     uint32_t w = word->load(std::memory_order_relaxed);
     do {
       if ((w & ~1u) != seen) return false;
@@ -53,6 +55,8 @@ WakeReason park_on(std::atomic<uint32_t>* word, uint32_t seen, uint64_t deadline
     } while ((w & 1) == 0 && !word->compare_exchange_weak(w, w | 1));
     return true;
   });
+  if (self != nullptr && reason != WakeReason::Mismatch) account_io_wait(self, left);
+  return reason;
 }
 
 inline std::atomic<uint32_t>* word_of(Descriptor* d, Direction direction) {

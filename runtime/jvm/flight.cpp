@@ -32,7 +32,7 @@ std::atomic<uint64_t> g_lost{0};
 struct Clock {
   uint64_t ticks = 0;  // ours
   int64_t theirs = 0;
-  double rate = 1;  // theirs per tick of ours
+  double rate = 0;  // theirs per tick of ours; 0: not known yet
 };
 Clock g_anchor;
 
@@ -44,22 +44,32 @@ jfieldID time_field(JNIEnv* env, jobject event, const char* name) {
   return id;
 }
 
-void JNICALL anchor(JNIEnv* env, jclass, jobject begun) {
+jlong JNICALL our_ticks(JNIEnv*, jclass) { return static_cast<jlong>(ticks()); }
+
+// `begun` has read their clock since `before`. True: the rate is known. A reading during which this
+// thread lost its processor counts for nothing.
+jboolean JNICALL anchor(JNIEnv* env, jclass, jobject begun, jlong before) {
   uint64_t now = ticks();
   jfieldID start = time_field(env, begun, "startTime");
-  if (start == nullptr) return;
-  int64_t theirs = env->GetLongField(begun, start);
-  if (theirs == 0) return;  // not recorded at the moment
-  if (g_anchor.ticks != 0 && now - g_anchor.ticks > us_to_ticks(1000)) {
+  int64_t theirs = start != nullptr ? env->GetLongField(begun, start) : 0;
+  bool sharp = now - static_cast<uint64_t>(before) < us_to_ticks(300);
+  if (theirs == 0 || !sharp) return g_anchor.rate != 0;
+  if (g_anchor.ticks == 0) {
+    g_anchor.ticks = now;
+    g_anchor.theirs = theirs;
+  }
+  uint64_t passed = now - g_anchor.ticks;
+  if (g_anchor.rate == 0 && passed > us_to_ticks(5000)) {
     // It is one of two: the same counter, or nanoseconds.
-    double rate =
-        static_cast<double>(theirs - g_anchor.theirs) / static_cast<double>(now - g_anchor.ticks);
+    double rate = static_cast<double>(theirs - g_anchor.theirs) / static_cast<double>(passed);
     double ns = 1000.0 / static_cast<double>(g_ticks_per_us);
     double off_same = rate > 1 ? rate - 1 : 1 - rate, off_ns = rate > ns ? rate - ns : ns - rate;
     g_anchor.rate = off_same <= off_ns ? 1 : ns;
   }
+  if (g_anchor.rate == 0) return JNI_FALSE;
   g_anchor.ticks = now;
   g_anchor.theirs = theirs;
+  return JNI_TRUE;
 }
 
 int64_t their_time(uint64_t t) {
@@ -70,7 +80,7 @@ int64_t their_time(uint64_t t) {
 void JNICALL set_times(JNIEnv* env, jclass, jobject event, jlong begin, jlong end) {
   jfieldID start = time_field(env, event, "startTime");
   jfieldID duration = time_field(env, event, "duration");
-  if (start == nullptr || duration == nullptr || g_anchor.theirs == 0) return;
+  if (start == nullptr || duration == nullptr || g_anchor.rate == 0) return;
   int64_t from = their_time(static_cast<uint64_t>(begin));
   int64_t until = their_time(static_cast<uint64_t>(end));
   // A duration of 0 would be taken for one that is still to be measured.
@@ -149,7 +159,8 @@ bool register_natives(JNIEnv* env, jclass flight) {
   } kNatives[] = {{"take", "([J)I", reinterpret_cast<void*>(&take)},
                   {"lost", "()J", reinterpret_cast<void*>(&lost)},
                   {"want", "(IJJJ)Z", reinterpret_cast<void*>(&want)},
-                  {"anchor", "(Ljdk/jfr/Event;)V", reinterpret_cast<void*>(&anchor)},
+                  {"anchor", "(Ljdk/jfr/Event;J)Z", reinterpret_cast<void*>(&anchor)},
+                  {"ticks", "()J", reinterpret_cast<void*>(&our_ticks)},
                   {"setTimes", "(Ljdk/jfr/Event;JJ)V", reinterpret_cast<void*>(&set_times)},
                   {"kick", "()V", reinterpret_cast<void*>(&kick)},
                   {"carriers", "()[J", reinterpret_cast<void*>(&java_carriers)}};
@@ -212,7 +223,7 @@ void flight_stall(JNIEnv* env, const stats::Stall& s, jstring stack, bool in_nat
   memcpy(&w[10], s.name, sizeof s.name);
   w[kWords] = s.over;
   w[kWords + 1] = in_native;
-  w[kWords + 2] = s.kernel_state;
+  w[kWords + 2] = static_cast<unsigned char>(s.kernel_state);
   w[kWords + 3] = s.system_call;
   w[kWords + 4] = word(s.cpu_ns);
   jlongArray words = env->NewLongArray(kStallWords);

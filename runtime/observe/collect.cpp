@@ -15,6 +15,11 @@ inline uint64_t read(const std::atomic<uint64_t>& counter) {
   return counter.load(std::memory_order_relaxed);
 }
 
+uint64_t mean_ns(const std::atomic<uint64_t>& sum_ticks, const std::atomic<uint64_t>& samples) {
+  uint64_t n = read(samples);
+  return n != 0 ? ticks_to_ns(read(sum_ticks)) / n : 0;
+}
+
 uint32_t id_of(const WispTask* task) {
   return task == nullptr ? kNone : peek(task->tid) - kFirstTaskTid + 1;
 }
@@ -53,12 +58,10 @@ void fill(CarrierRecord* r, const Carrier& c, const Times& now) {
   uint64_t age = now.monotonic_ns - now.started_ns;
   r->idle_ns = age > r->run_ns ? age - r->run_ns : 0;
   // Whatever was woken from this carrier waited in a queue: the sample's mean, times their number.
-  uint64_t samples = read(c.queued_samples);
   r->queued_count_total = r->unparks;
-  double mean = samples != 0 ? static_cast<double>(ticks_to_ns(read(c.queued_ticks))) /
-                                   static_cast<double>(samples)
-                             : 0;
-  r->queued_ns = static_cast<uint64_t>(mean * static_cast<double>(r->unparks));
+  r->queued_ns = mean_ns(c.queued_ticks, c.queued_samples) * r->unparks;
+  r->io_waits = read(c.io_waits);
+  r->io_wait_ns = ticks_to_ns(read(c.io_wait_ticks));
   uint64_t off = ticks_to_ns(read(c.off_ticks));
   r->blocked_ns = off > r->queued_ns ? off - r->queued_ns : 0;
   r->next_deadline_ns = read(c.next_deadline);
@@ -120,6 +123,7 @@ void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times&
   r->times_preempted = read(t.times_preempted);
   r->thread_pointer = peek(t.block.tp);
   r->java_id = peek(t.java_id);
+  r->queued_ns = mean_ns(t.queued_ticks, t.queued_samples) * r->times_run;
 }
 
 template <typename R>

@@ -137,6 +137,7 @@ struct TaskRecord {
   uint64_t stack_low, stack_high, stack_pointer;  // stack_pointer: 0 while it runs
   uint64_t thread_pointer;                        // its pthread_t
   uint64_t java_id;                               // Thread.getId(); 0 = unknown
+  uint64_t queued_ns;                             // in queues, an estimate from a sample
 };
 
 }  // namespace wisp::stats

@@ -51,7 +51,8 @@ struct alignas(128) Carrier {
   std::atomic<uint64_t> off_ticks{0};     // its tasks, before each dispatch: parked and queued
   std::atomic<uint64_t> queued_ticks{0};  // the part in queues, of one wake in sixteen
   std::atomic<uint64_t> queued_samples{0};
-  std::atomic<uint64_t> preemptions{0};  // SysMonitor writes
+  std::atomic<uint64_t> io_waits{0}, io_wait_ticks{0};  // its tasks waited for descriptors
+  std::atomic<uint64_t> preemptions{0};                 // SysMonitor writes
   // SysMonitor's private notes about this carrier.
   uint64_t seen_switches = 0;
   uint64_t seen_since = 0;

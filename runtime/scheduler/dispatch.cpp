@@ -56,8 +56,12 @@ static inline void account_wait(WispTask* task, Carrier* c, uint64_t now) {
   bump(task->times_run);
   if (WISP_UNLIKELY(task->ready_at != 0)) {
     // Stamped on another processor, whose counter may be some ticks ahead.
-    if (now > task->ready_at) add(c->queued_ticks, now - task->ready_at);
+    if (now > task->ready_at) {
+      add(c->queued_ticks, now - task->ready_at);
+      add(task->queued_ticks, now - task->ready_at);
+    }
     bump(c->queued_samples);
+    bump(task->queued_samples);
     task->ready_at = 0;
   }
 }
@@ -222,6 +226,14 @@ void park_current(WispTask* self) {
   self->state.store(TaskState::Parked, std::memory_order_relaxed);
   if (self->carrier != nullptr) bump(self->carrier->parks);
   switch_out(self);
+}
+
+void account_io_wait(WispTask* self, uint64_t left) {
+  Carrier* c = self->carrier;
+  if (c == nullptr) return;
+  bump(c->io_waits);
+  // Not so when it was woken before it had left.
+  if (self->dispatched_at > left) add(c->io_wait_ticks, self->dispatched_at - left);
 }
 
 void park_current_until(WispTask* self, uint64_t deadline_ns) {

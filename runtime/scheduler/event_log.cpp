@@ -69,8 +69,9 @@ WISP_NOINLINE void log_park(const WispTask* self, uint64_t left) {
   e.woken = self->waiter.reason;
   // A timer does not come through ready(): what stands there is older.
   uint64_t woken = self->woken_at.load(std::memory_order_relaxed);
-  if (woken >= left && woken <= back) {
-    e.ready_at = woken;
+  if (woken >= left) {
+    // The carrier's clock may have been read before the wake-up that it then found.
+    e.ready_at = woken < back ? woken : back;
     e.other = self->woken_by.load(std::memory_order_relaxed);
   }
   const void* key = self->waiter.key.load(std::memory_order_relaxed);

@@ -34,6 +34,8 @@ void park_current(WispTask* self);
 // Parks until deadline_ns or until ready(); the timer that fires cancels `self->waiter` in the
 // parking lot with reason TimedOut.
 void park_current_until(WispTask* self, uint64_t deadline_ns);
+// Behind a park on a descriptor, which began at `left` (ticks): its carrier's counters.
+void account_io_wait(WispTask* self, uint64_t left);
 // Lets others of this carrier run; with nobody else it is a sched_yield(2).
 void yield_current(WispTask* self);
 // What a new task runs, on its own stack with depth 0; ends in exit_current. Set before the first

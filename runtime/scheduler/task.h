@@ -80,6 +80,7 @@ struct alignas(kCacheLine) WispTask {
   WispTask* all_next = nullptr;  // every task ever made (task_pool)
 
   // --- counters, written by the runner, read by observers
+  std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen
   std::atomic<uint64_t> cpu_ticks{0};  // time on a carrier or worker, up to the last switch
   std::atomic<uint64_t> times_stolen{0};
   std::atomic<uint64_t> times_steal_failed{0};  // a thief came for it and was too late

@@ -153,6 +153,8 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->wake_to_park = initial_wake_to_park();
   t->cpu_ticks.store(0, std::memory_order_relaxed);
   t->times_run.store(0, std::memory_order_relaxed);
+  t->queued_ticks.store(0, std::memory_order_relaxed);
+  t->queued_samples.store(0, std::memory_order_relaxed);
   t->times_stolen.store(0, std::memory_order_relaxed);
   t->times_steal_failed.store(0, std::memory_order_relaxed);
   t->times_handed_off.store(0, std::memory_order_relaxed);

@@ -11,8 +11,8 @@
 namespace wisp::test {
 namespace {
 
-constexpr uint32_t kAll = log_bit(LogKind::Start) | log_bit(LogKind::End) |
-                          log_bit(LogKind::Park) | log_bit(LogKind::HandOff);
+constexpr uint32_t kAll = log_bit(LogKind::Start) | log_bit(LogKind::End) | log_bit(LogKind::Park) |
+                          log_bit(LogKind::HandOff);
 
 std::vector<LogEvent> taken(uint64_t* lost) {
   std::vector<LogEvent> all;
@@ -36,6 +36,7 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
   ASSERT_TRUE(log_want(kAll, us_to_ticks(20'000), us_to_ticks(1000)));
   std::atomic<uint32_t> id{0};
   std::atomic<uint32_t> word{0};
+  std::atomic<bool> waits{false};
   Latch done(1);
   spawn([&] {
     id = current_task()->tid - kFirstTaskTid + 1;
@@ -45,6 +46,7 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
       BlockingRegion region;
       usleep(5000);
     }
+    waits = true;
     RuntimeEntry entry;
     park(&word, kForever, [&] { return word.load() == 0; });
     done.count_down();
@@ -53,7 +55,8 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
   Latch woken(1);
   spawn([&] {
     waker = current_task()->tid - kFirstTaskTid + 1;
-    sleep_ms(120);
+    while (!waits) sleep_ms(1);
+    sleep_ms(100);
     word = 1;
     RuntimeEntry entry;
     ParkingLot::unpark(&word, 1);
@@ -69,24 +72,36 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
     usleep(1000);
   }
   EXPECT_EQ(lost, lost_before);
-  ASSERT_EQ(mine.size(), 5u);
-  EXPECT_EQ(mine[0].kind, LogKind::Start);
-  EXPECT_EQ(mine[1].kind, LogKind::Park);
-  EXPECT_TRUE(mine[1].own_stack);
-  EXPECT_EQ(mine[1].woken, WakeReason::TimedOut);
-  EXPECT_EQ(mine[1].other, ~0u);
-  EXPECT_GE(ticks_to_ns(mine[1].end - mine[1].begin), 39'000'000u);
-  EXPECT_EQ(mine[2].kind, LogKind::HandOff);
-  EXPECT_GE(ticks_to_ns(mine[2].end - mine[2].begin), 4'900'000u);
-  EXPECT_EQ(mine[3].kind, LogKind::Park);
-  EXPECT_FALSE(mine[3].own_stack);
-  EXPECT_EQ(mine[3].address, reinterpret_cast<uint64_t>(&word));
-  EXPECT_EQ(mine[3].woken, WakeReason::Unparked);
-  EXPECT_EQ(mine[3].other, waker);
-  EXPECT_GT(mine[3].ready_at, mine[3].begin);
-  EXPECT_LE(mine[3].ready_at, mine[3].end);
-  EXPECT_EQ(mine[4].kind, LogKind::End);
-  EXPECT_STREQ(mine[4].name, "java");
+  // On a busy machine a short sleep may be a long one, too.
+  ASSERT_GE(mine.size(), 5u);
+  EXPECT_EQ(mine.front().kind, LogKind::Start);
+  EXPECT_EQ(mine.back().kind, LogKind::End);
+  EXPECT_STREQ(mine.back().name, "java");
+  int sleeps = 0, handoffs = 0, waits_for_word = 0;
+  for (const LogEvent& e : mine) {
+    uint64_t ns = ticks_to_ns(e.end - e.begin);
+    if (e.kind == LogKind::HandOff) {
+      handoffs++;
+      EXPECT_GE(ns, 4'900'000u);
+    } else if (e.kind == LogKind::Park && e.own_stack) {
+      sleeps += ns >= 39'000'000;
+      EXPECT_EQ(e.woken, WakeReason::TimedOut);
+      EXPECT_EQ(e.other, ~0u);
+    } else if (e.kind == LogKind::Park) {
+      waits_for_word++;
+      EXPECT_EQ(e.address, reinterpret_cast<uint64_t>(&word));
+      EXPECT_EQ(e.woken, WakeReason::Unparked);
+      EXPECT_EQ(e.other, waker);
+      EXPECT_GT(e.ready_at, e.begin);
+      EXPECT_LE(e.ready_at, e.end);
+    }
+    if (e.kind == LogKind::Park) {
+      EXPECT_GE(ns, 19'900'000u);
+    }
+  }
+  EXPECT_GE(sleeps, 1);
+  EXPECT_EQ(handoffs, 1);
+  EXPECT_EQ(waits_for_word, 1);
 }
 
 TEST_F(EventLog, OffItHoldsNothing) {

@@ -11,7 +11,9 @@ import java.util.Map;
 public final class Threads {
     private static final int MAX_FRAMES = 64;
 
+    /** As of the last look, and of the one before: of a thread that has ended there are events to come. */
     private static Map<Long, Thread> known = new HashMap<Long, Thread>();
+    private static Map<Long, Thread> before = known;
 
     private Threads() {
     }
@@ -19,17 +21,13 @@ public final class Threads {
     /** The thread's id, from its field: a subclass may say something else. */
     private static native long id(Thread thread);
 
-    /** The living thread with this id, or one that has been seen alive; null if there is none. */
-    public static Thread find(long id) {
+    /** The thread with this id, if one of the last two looks has seen it; else null. */
+    public static Thread seen(long id) {
         Thread thread = known.get(id);
-        if (thread == null && id != 0) {
-            look();
-            thread = known.get(id);
-        }
-        return thread;
+        return thread != null ? thread : before.get(id);
     }
 
-    /** Forgets threads that have ended. */
+    /** Goes through all threads. */
     public static void look() {
         ThreadGroup root = Thread.currentThread().getThreadGroup();
         while (root.getParent() != null) {
@@ -45,6 +43,7 @@ public final class Threads {
         for (int i = 0; i < count; i++) {
             found.put(id(all[i]), all[i]);
         }
+        before = known;
         known = found;
     }
 
@@ -53,7 +52,10 @@ public final class Threads {
      * has no Java frame.
      */
     static String[] stack(long id) {
-        Thread thread = find(id);
+        if (!known.containsKey(id)) {
+            look();
+        }
+        Thread thread = known.get(id);
         StackTraceElement[] frames = thread == null ? new StackTraceElement[0] : thread.getStackTrace();
         if (frames.length == 0) {
             return null;

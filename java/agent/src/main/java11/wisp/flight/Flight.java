@@ -46,8 +46,10 @@ final class Flight {
     /** Nanoseconds: waits and calls shorter than that are not logged; stallNanos 0: no stall is looked for. */
     static native boolean want(int kinds, long parkNanos, long handOffNanos, long stallNanos);
 
-    /** Learns from an event that has just begun what the recorder's clock says. */
-    static native void anchor(Event begun);
+    static native long ticks();
+
+    /** Learns from an event that has begun after {@code before} what the recorder's clock says. True: enough is known. */
+    static native boolean anchor(Event begun, long before);
 
     /** Makes an event that is written later say when it happened. */
     static native void setTimes(Event event, long begin, long end);
@@ -159,17 +161,42 @@ final class Flight {
     // ---- events ------------------------------------------------------------------------------------
 
     private static void drain() {
-        Park first = new Park();
-        first.begin();
-        anchor(first);
+        readClock();
         long[] words = new long[BATCH * WORDS];
         int count;
         do {
             count = take(words);
+            lookForNewThreads(words, count);
             for (int i = 0; i < count; i++) {
                 write(words, i * WORDS);
             }
         } while (count == BATCH);
+    }
+
+    private static void readClock() {
+        for (int i = 0; i < 20; i++) {
+            Park event = new Park();
+            long before = ticks();
+            event.begin();
+            if (anchor(event, before)) {
+                return;
+            }
+            try {
+                Thread.sleep(6);
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    /** At most one look per batch, however many of its threads have ended. */
+    private static void lookForNewThreads(long[] words, int count) {
+        for (int i = 0; i < count; i++) {
+            if (Threads.seen(words[i * WORDS + 4]) == null) {
+                Threads.look();
+                return;
+            }
+        }
     }
 
     private static void write(long[] w, int at) {
@@ -218,7 +245,7 @@ final class Flight {
         event.task = w[at + 1];
         event.carrier = (int) w[at + 2];
         event.javaId = w[at + 4];
-        event.thread = Threads.find(w[at + 4]);
+        event.thread = Threads.seen(w[at + 4]);
         byte[] name = ByteBuffer.allocate(16).order(ByteOrder.nativeOrder()).putLong(w[at + 10]).putLong(w[at + 11])
                 .array();
         int length = 0;
@@ -234,8 +261,7 @@ final class Flight {
             return;
         }
         Stall stall = new Stall();
-        stall.begin();
-        anchor(stall);
+        readClock();
         fill(stall, w, 0);
         stall.over = w[WORDS] != 0;
         stall.inNativeCode = w[WORDS + 1] != 0;
