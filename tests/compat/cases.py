@@ -248,7 +248,7 @@ def jdb(c):
               # The second suspension on top of the breakpoint's: resumed twice.
               ("suspend", "suspended"), ("where all", "worker 3"), ("resume", "resumed"),
               ("resume", "Breakpoint hit"), ("print n", r"n = 6"), ("clear Debuggee.step", "Removed"),
-              ("cont", "exited|disconnected")]
+              ("cont", "Step completed|exited|disconnected"), ("cont", "exited|disconnected")]
     d = subprocess.Popen([debugger, "-connect", f"com.sun.jdi.SocketAttach:hostname=127.0.0.1,port={port}"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          env=compat.jdks.plain_environment())
@@ -261,7 +261,7 @@ def jdb(c):
             d.stdin.flush()
         except BrokenPipeError:
             break
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + (60 if not done else 20)
         while time.monotonic() < limit and not re.search(wanted, out[mark:]):
             out += (d.stdout.read() or b"").decode(errors="replace")
             time.sleep(0.05)

@@ -10,7 +10,7 @@
 namespace wisp::test {
 namespace {
 
-constexpr uint64_t kPatience = 5'000'000'000;
+constexpr uint64_t kPatience = 10'000'000'000;
 
 // A word that a kernel thread (even: its turn) and a task move in turns.
 struct Turns {
