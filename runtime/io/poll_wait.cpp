@@ -69,6 +69,20 @@ long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline) {
 constexpr short kInEvents = POLLIN | POLLPRI | POLLRDNORM | POLLRDBAND | POLLRDHUP;
 constexpr short kOutEvents = POLLOUT | POLLWRNORM | POLLWRBAND;
 
+// After a wait that ended because `word` may have moved: true if that alone says that a socket can
+// be read, so that the kernel need not be asked. Its bytes may be gone by now, taken by another
+// thread or by a receive that overlapped with the pump's delivery; so only for sockets that the
+// program reads without blocking, where poll(2) is a hint anyway (the JDK's timed reads). The pump
+// sets kNeverDrained before the word moves for anything but data.
+bool readable_by_word(const Descriptor* d, uint32_t life, const std::atomic<uint32_t>& word,
+                      uint32_t seen) {
+  if (word_value(word) == seen) return false;
+  constexpr uint64_t kFlags = kOwn | kNonBlocking | kRegistered | kNeverDrained;
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  return life_of(s) == life && kind_of(s) == kSocket &&
+         (s & kFlags) == (kOwn | kNonBlocking | kRegistered);
+}
+
 // One descriptor, one direction: no node, the record's own word.
 int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
   Descriptor* d = descriptor_get(p->fd);
@@ -77,9 +91,8 @@ int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
     uint32_t life = life_of(d->state.load(std::memory_order_acquire));
     std::atomic<uint32_t>& word = direction == Direction::In ? d->in : d->out;
     uint32_t seen = word_value(word);
-    bool empty = direction == Direction::In && (p->events & ~(POLLIN | POLLRDNORM)) == 0 &&
-                 d->drained.load(std::memory_order_relaxed) == (seen | 1);
-    if (!empty) {
+    bool data = p->events != 0 && (p->events & ~(POLLIN | POLLRDNORM)) == 0;
+    if (!data || d->drained.load(std::memory_order_relaxed) != (seen | 1)) {
       long r = poll_now(p, 1);
       if (r != 0) return static_cast<int>(r);
     }
@@ -91,6 +104,10 @@ int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
         return -EINTR;
       case Wait::Refused:
         return static_cast<int>(poll_plain(p, 1, deadline));
+      case Wait::Ready:
+        if (!data || !readable_by_word(d, life, word, seen)) break;
+        p->revents = p->events;
+        return 1;
       default:
         break;
     }

@@ -15,15 +15,20 @@ inline bool known_drained(const BlockingCall& call, uint32_t seen) {
   return call.record()->drained.load(std::memory_order_relaxed) == (seen | 1);
 }
 
-// After a receive that took `got` of `size` bytes; `seen` was read before it.
-inline void note_drained(const BlockingCall& call, uint32_t seen, long got, size_t size) {
-  if (got <= 0 || static_cast<size_t>(got) >= size) return;
-  constexpr uint64_t kFlags = kTcp | kOwn | kRegistered | kNeverDrained;
+// After a receive that asked for `size` bytes with result r; `seen` was read before it. An EAGAIN
+// shows any socket drained, a short read only a stream.
+inline void note_drained(const BlockingCall& call, uint32_t seen, long r, size_t size) {
+  bool empty = r == -EAGAIN;
+  if (!empty && (r <= 0 || static_cast<size_t>(r) >= size || !call.is(kTcp))) return;
+  constexpr uint64_t kFlags = kOwn | kRegistered | kNeverDrained;
   uint64_t s = call.record()->state.load(std::memory_order_relaxed);
   // Relaxed: a mark for a word that has moved since means nothing to anybody.
-  if ((s & kFlags) == (kTcp | kOwn | kRegistered))
+  if ((s & kFlags) == (kOwn | kRegistered) && kind_of(s) == kSocket)
     call.record()->drained.store(seen | 1, std::memory_order_relaxed);
 }
+
+// Other flags ask for something else than the next bytes (a look, urgent data, the error queue).
+constexpr int kPlainFlags = MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC;
 
 long receive_once(int fd, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* length) {
   return kernel::call(SYS_recvfrom, fd, reinterpret_cast<long>(buffer), static_cast<long>(size),
@@ -86,18 +91,18 @@ long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, sockl
                               (flags & ~MSG_WAITALL) | MSG_DONTWAIT, from, from_length);
         },
         plain);
-  bool consumes = (flags & (MSG_PEEK | MSG_TRUNC)) == 0;
+  bool consumes = (flags & ~kPlainFlags) == 0;
   if (call.straight()) {
     uint32_t seen = call.word();
     long r = plain();
-    if (consumes) note_drained(call, seen, r == -EAGAIN ? 1 : r, r == -EAGAIN ? 2 : size);
+    if (consumes) note_drained(call, seen, r, size);
     return r;
   }
   return call_until_done(
       call,
       [&]() -> long {
         uint32_t seen = call.word();
-        if (known_drained(call, seen) && size != 0) return -EAGAIN;
+        if (consumes && known_drained(call, seen) && size != 0) return -EAGAIN;
         long r = receive_once(call.fd(), buffer, size, flags | MSG_DONTWAIT, from, from_length);
         if (consumes) note_drained(call, seen, r, size);
         return r;

@@ -63,8 +63,7 @@ static int serve(struct Connection* c) {
 
 int main(void) {
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   if (listener < 0 || bind(listener, (struct sockaddr*)&address, length) != 0 ||
       listen(listener, 4096) != 0 ||

@@ -100,6 +100,80 @@ TEST(IoWait, PollOneAndMany) {
   }
 }
 
+// The timed reads of the JDK: a non-blocking socket, poll, receive. poll may answer from the
+// record alone (readable_by_word, and what an EAGAIN showed); each answer must still be right.
+TEST(IoWait, PollThenReceiveOfNonBlockingSockets) {
+  constexpr int kTurns = 3000;
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, fds), 0);
+  constexpr uint32_t kFlags = io::kOwn | io::kNonBlocking;
+  int a = fresh(fds[0], io::kSocket, kFlags), b = fresh(fds[1], io::kSocket, kFlags);
+  TcpPair tcp;
+  for (int fd : {tcp.a, tcp.b}) {
+    ::fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
+    io::descriptor_set_nonblocking(fd, true);
+  }
+  auto take = [](int fd, int wanted) {
+    int got = -1;
+    pollfd p{fd, POLLIN, 0};
+    while (io::receive(fd, &got, sizeof got, 0, nullptr, nullptr) == -EAGAIN) {
+      p.revents = 0;
+      int r = io::poll_until(&p, 1, in_ms(10000));
+      ASSERT_EQ(r, 1) << "nothing within ten seconds, turn " << wanted;
+      ASSERT_EQ(p.revents, POLLIN);
+    }
+    ASSERT_EQ(got, wanted);
+  };
+  auto play = [&](int mine, bool first) {
+    for (int i = 0; i < kTurns; ++i) {
+      if (!first) take(mine, i);
+      ASSERT_EQ(io::send(mine, &i, sizeof i, 0, nullptr, 0), static_cast<long>(sizeof i));
+      if (first) take(mine, i);
+    }
+  };
+  run_tasks({[&] { play(a, true); }, [&] { play(b, false); }, [&] { play(tcp.a, true); },
+             [&] { play(tcp.b, false); }});
+  run_tasks({[&] {
+               pollfd p{a, POLLIN, 0};
+               EXPECT_EQ(io::poll_until(&p, 1, in_ms(20)), 0) << "drained, so nothing to report";
+               // The end of a stream is more than POLLIN.
+               pollfd end{tcp.a, POLLIN, 0};
+               EXPECT_EQ(io::poll_until(&end, 1, in_ms(10000)), 1);
+               char c;
+               EXPECT_EQ(io::receive(tcp.a, &c, 1, 0, nullptr, nullptr), 0);
+             },
+             [&] {
+               usleep(40000);
+               close_fd(tcp.b);
+             }});
+  for (int fd : {a, b, tcp.a}) close_fd(fd);
+}
+
+// An empty error queue says nothing of the data: the next receive must not wait for another edge.
+TEST(IoWait, OtherQueuesDoNotDrain) {
+  TcpPair tcp;
+  run_tasks({[&] {
+    char c;
+    ASSERT_EQ(io::send(tcp.b, "a", 1, 0, nullptr, 0), 1);
+    ASSERT_EQ(io::receive(tcp.a, &c, 1, 0, nullptr, nullptr), 1);
+    // Registers it: nothing comes.
+    pollfd p{tcp.a, POLLIN, 0};
+    ASSERT_EQ(io::poll_until(&p, 1, in_ms(20)), 0);
+    ASSERT_EQ(io::send(tcp.b, "b", 1, 0, nullptr, 0), 1);
+    p.revents = 0;
+    ASSERT_EQ(io::poll_until(&p, 1, in_ms(5000)), 1);
+    io::poll_until(nullptr, 0, in_ms(20));  // the pump has delivered the edge: there is no other
+    ::fcntl(tcp.a, F_SETFL, O_RDWR | O_NONBLOCK);
+    io::descriptor_set_nonblocking(tcp.a, true);
+    ASSERT_EQ(io::receive(tcp.a, &c, 1, MSG_ERRQUEUE, nullptr, nullptr), -EAGAIN);
+    ::fcntl(tcp.a, F_SETFL, O_RDWR);
+    io::descriptor_set_nonblocking(tcp.a, false);
+    ASSERT_EQ(io::receive(tcp.a, &c, 1, 0, nullptr, nullptr), 1);
+    EXPECT_EQ(c, 'b');
+  }});
+  close_fd(tcp.a), close_fd(tcp.b);
+}
+
 TEST(IoWait, PollTimesOut) {
   Pipe p;
   run_tasks({[&] {
