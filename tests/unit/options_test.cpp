@@ -65,11 +65,11 @@ TEST_F(OptionsTest, Defaults) {
 }
 
 TEST_F(OptionsTest, Documented) {
-  const Options& o = gather(
-      {"-XX:+UnlockExperimentalVMOptions", "-XX:+UseWisp2", "-XX:ActiveProcessorCount=4",
-       kD + "carrierEngines=2", kD + "sysmonTickUs=100000", kD + "stacksize=1m", kD + "trace=4m",
-       kD + "stallMs=100",
-       kD + "threadAsWisp.black=name:a*;package:b", kD + "threadAsWisp.white=class:c.D", "Main"});
+  const Options& o =
+      gather({"-XX:+UnlockExperimentalVMOptions", "-XX:+UseWisp2", "-XX:ActiveProcessorCount=4",
+              kD + "carrierEngines=2", kD + "sysmonTickUs=100000", kD + "stacksize=1m",
+              kD + "trace=4m", kD + "stallMs=100", kD + "threadAsWisp.black=name:a*;package:b",
+              kD + "threadAsWisp.white=class:c.D", "Main"});
   EXPECT_TRUE(o.enabled);
   EXPECT_EQ(o.carriers, 2);
   EXPECT_EQ(o.sysmon_tick_us, 100000);
