@@ -68,6 +68,7 @@ bool java_thread_converts(JNIEnv* env, jobject thread) {
 }
 
 uint64_t java_thread_id(JNIEnv* env, jobject thread) {
+  if (env == nullptr) return 0;  // no JVM: WISP=always, tests/preload
   // Class Thread is never unloaded, so the id stays good; a race finds the same one twice.
   static std::atomic<jfieldID> cached{nullptr};
   jfieldID id = cached.load(std::memory_order_relaxed);
