@@ -15,7 +15,7 @@ if(TARGET wisp AND TARGET libwisp)
   # What `wisp bench` runs; laid out as in the checkout, so that the scripts find each other alike.
   install(PROGRAMS ${CMAKE_SOURCE_DIR}/scripts/bench DESTINATION share/wisp/scripts)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/wisplib DESTINATION share/wisp/scripts
-    FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.lua" PATTERN __pycache__ EXCLUDE)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/java/bench/src DESTINATION share/wisp/java/bench)
   find_program(WISP_STRIP NAMES ${CMAKE_STRIP} strip)
   if(WISP_STRIP)

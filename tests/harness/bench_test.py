@@ -39,8 +39,10 @@ class Arguments(unittest.TestCase):
             (["tiny", "--jdks", "7"], "--jdks: no JDK '7' here; accepted"),
             (["tiny", "--jdks", ""], "--jdks"),
             (["tiny", "--out", __file__], "--out: '" + __file__ + "' is not a folder"),
-            (["tiny", "--rows", "yield"], "--rows: goes with the workload goals only"),
+            (["tiny", "--rows", "yield"], "--rows: goes with the workloads http, goals only"),
             (["goals", "--rows", "nothing"], "--rows: 'nothing' matches none of switch, "),
+            (["http", "--rows", "json,yield"], "--rows: 'yield' matches none of plaintext, "),
+            (["goals", "--rows", ""], "--rows: '' matches none of"),
             (["tiny", "--fast"], "--fast"),
         ]
         for arguments, part in cases:
@@ -53,7 +55,7 @@ class Arguments(unittest.TestCase):
     def test_help(self):
         done = bench("--help")
         self.assertEqual(done.returncode, 0)
-        for word in ("pingpong", "switch", "forkjoin", "scale", "goals", "--quick", "--full", "--jdks", "--out", "--runs"):
+        for word in ("pingpong", "switch", "forkjoin", "scale", "goals", "http", "rpc", "echo", "udp", "file", "--quick", "--full", "--jdks", "--out", "--runs"):
             self.assertIn(word, done.stdout)
         man = (HERE.parents[1] / "docs" / "wisp.1").read_text().replace("\\-", "-")
         for option in set(re.findall(r"--[a-z]+", done.stdout)) - {"--help"}:

@@ -4,6 +4,7 @@ The kinds take turns within every round. Prints a table per workload; writes rep
 report.json, report.html and the plots as SVG into the output folder."""
 
 import argparse
+import fnmatch
 import importlib.util
 import os
 import re
@@ -28,6 +29,10 @@ class Context:
     def newest(self, least=8):
         """The newest of the chosen JDKs, for what need not be seen on each; [] when too old."""
         return [j for j in self.jdks if j.major >= least][-1:]
+
+    def reference(self):
+        """Of the chosen JDKs 17 and 25, else the newest: for what is too long to run on each."""
+        return [j for j in self.jdks if j.major in (17, 25)] or self.jdks[-1:]
 
 
 def load_workloads():
@@ -59,7 +64,7 @@ def parse(arguments, workloads):
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the reports (default: build/bench of the "
                         "checkout, else ./wisp-bench)")
     parser.add_argument("--runs", metavar="N", help="runs of each, 1 to 1000 (default: quick 3, full 5)")
-    parser.add_argument("--rows", metavar="LIST", help="goals: only these rows, by name or pattern")
+    parser.add_argument("--rows", metavar="LIST", help=f"{with_rows(workloads.values())}: only these rows, by name or pattern")
     options = parser.parse_args(arguments)
     if not options.names:
         parser.error(f"NAME is required: {names}, or all")
@@ -70,19 +75,28 @@ def parse(arguments, workloads):
         if not re.fullmatch(r"[1-9]\d{0,2}|1000", options.runs):
             parser.error(f"option --runs: '{options.runs}' is not a whole number from 1 to 1000")
         options.runs = int(options.runs)
-    if options.rows:
-        if "goals" not in options.names:
-            parser.error("option --rows: goes with the workload goals only")
-        try:
-            workloads["goals"].select(options.rows)
-        except ValueError as error:
-            parser.error(f"option --rows: {error}")
     if options.out is None:
         options.out = jvm.ROOT / "build" / "bench" if jvm.in_checkout() else Path("wisp-bench")
     if options.out.exists() and not options.out.is_dir():
         parser.error(f"option --out: '{options.out}' is not a folder")
     chosen = [w for w in workloads.values() if "all" in options.names or w.name in options.names]
+    if options.rows is not None:
+        check_rows(parser, options.rows, [w for w in chosen if w.row_names()], workloads)
     return parser, options, chosen
+
+
+def with_rows(workloads):
+    return ", ".join(w.name for w in workloads if w.row_names())
+
+
+def check_rows(parser, patterns, takers, workloads):
+    """Each pattern must name a row of one of the chosen workloads."""
+    if not takers:
+        parser.error(f"option --rows: goes with the workloads {with_rows(workloads.values())} only")
+    names = [n for w in takers for n in w.row_names()]
+    for pattern in patterns.split(","):
+        if not fnmatch.filter(names, pattern):
+            parser.error(f"option --rows: '{pattern}' matches none of {', '.join(names)}")
 
 
 def choose_jdks(parser, options):

@@ -72,6 +72,9 @@ def run(workload, context, progress):
     start = time.monotonic()
     try:
         workload.prepare(context)
+        for what in workload.left_out:
+            results.notes.append(f"Left out: {what}")
+            progress.say(f"{workload.name}: left out: {what}")
         results.series = list(workload.series(context))
         if not results.series:
             raise Unavailable("nothing of it fits the chosen JDKs")
@@ -110,6 +113,8 @@ def run(workload, context, progress):
     except KeyboardInterrupt:
         results.notes.append("Interrupted: this is what was measured so far.")
         context.interrupted = True
+    finally:
+        workload.finish()
     results.seconds = time.monotonic() - start
     if progress.bar:
         progress.say(f"{workload.name}: {results.seconds:.0f} s")

@@ -20,6 +20,7 @@ A series' function runs ONE process (or cluster) and gives back {metric: number}
 result and raises jvm.Failure when that is wrong or missing. A series of which one run failed has no
 figure: a wrong answer is never reported as a fast one."""
 
+import fnmatch
 from collections import namedtuple
 
 from .. import jvm, stats, table
@@ -100,8 +101,25 @@ class Workload:
     # Seconds after which no further round begins; the first round is always whole.
     budget = {"quick": 45, "full": 900}
 
+    # What of it cannot run here, and why, while the rest can; prepare() fills it.
+    left_out = ()
+
+    def row_names(self):
+        """What --rows may choose from; empty: it takes no --rows."""
+        return []
+
+    def pick(self, patterns):
+        """The rows that 'a*,b' names; Unavailable when none is one of this workload."""
+        names = [n for n in self.row_names() if any(fnmatch.fnmatch(n, p) for p in patterns.split(","))]
+        if not names:
+            raise Unavailable(f"--rows {patterns} names none of {', '.join(self.row_names())}")
+        return names
+
     def prepare(self, context):
         """Builds and looks for what it needs; raises Unavailable."""
+
+    def finish(self):
+        """Ends what prepare() and the runs left running; is called once, however the runs ended."""
 
     def series(self, context):
         raise NotImplementedError

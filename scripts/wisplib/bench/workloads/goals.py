@@ -1,6 +1,5 @@
 """The table of goals: every figure that Wisp set itself a target for, against its peer."""
 
-import fnmatch
 from collections import namedtuple
 
 from wisplib import jvm, stats, table
@@ -53,26 +52,19 @@ class Goals(Workload):
             "A quick run takes a few rows only; --rows chooses others.")
     budget = {"quick": 40, "full": 1800}
 
-    def select(self, patterns):
-        """ValueError, with words for the user, when one of 'a*,b' matches no row."""
-        names = [row.name for row in rows()]
-        wanted = patterns.split(",")
-        for pattern in wanted:
-            if not fnmatch.filter(names, pattern):
-                raise ValueError(f"'{pattern}' matches none of {', '.join(names)}")
-        return [row for row in rows() if any(fnmatch.fnmatch(row.name, p) for p in wanted)]
+    def row_names(self):
+        return [row.name for row in rows()]
 
     def prepare(self, context):
         jvm.build_bench()
-        patterns = context.rows or ("*" if context.full else ",".join(QUICK))
-        self.chosen = self.select(patterns)
+        names = self.pick(context.rows or ("*" if context.full else ",".join(QUICK)))
+        self.chosen = [row for row in rows() if row.name in names]
 
     def series(self, context):
         for setting in NATIVE if SWITCH in self.chosen else ():
             yield Series(lambda setting=setting: {"ns": native.nanoseconds(SWITCH.program, NATIVE[setting])[NATIVE[setting]]},
                          **self.key("native", SWITCH, setting))
-        wanted = [j for j in context.jdks if j.major in (17, 25)] or context.jdks[-1:]
-        for jdk in wanted:
+        for jdk in context.reference():
             settings = {}
             for row in self.chosen:
                 if row is SWITCH or (row.peer and row.peer[0] not in jvm.kinds_for(jdk)):

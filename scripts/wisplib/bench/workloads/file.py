@@ -1,0 +1,44 @@
+"""Threads that read and write one file, from the page cache and from the disk."""
+
+from wisplib import jvm
+from wisplib.bench.workload import Note, Series, Workload, by_kind
+
+
+class File(Workload):
+    name, order, title = "file", 11, "Reads and writes of one file"
+    text = ("4 threads (cold: 32) read blocks of 4 KiB at random places of a file of 64 MiB; mix writes every tenth; cold puts "
+            "the file out of the page cache first; java/bench/.../FileBench.java. It checks that only whole blocks "
+            "came. A ticker beside them sleeps 1 ms at a time: its longest delay says whether file calls keep other threads "
+            "from running. The program has no virtual threads. The file lies in the folder of the reports.")
+    units = {"operations_per_s": "1/s", "worst_tick_ms": "ms", "cpu_ns_per_operation": "ns"}
+    budget = {"quick": 40, "full": 900}
+
+    def prepare(self, context):
+        jvm.build_bench()
+
+    def series(self, context):
+        wanted = [("read", "hot", 4)] + ([("mix", "hot", 4), ("read", "cold", 32)] if context.full else [])
+        seconds = 2 if context.full else 1
+        for jdk in context.reference() if context.full else context.newest():
+            for work, cache, threads in wanted:
+                arguments = ["--file", context.out / "filebench.data", "--threads", threads, "--seconds", seconds,
+                             "--rounds", 1, "--cache", cache, "--work", work]
+                for kind in (jvm.PLAIN, jvm.WISP):
+                    yield Series(lambda jdk=jdk, kind=kind, arguments=arguments: self.measure(jdk, kind, arguments),
+                                 jdk=jdk.label, what=f"{work}, {cache}", kind=kind)
+
+    def measure(self, jdk, kind, arguments):
+        try:
+            values = jvm.run(jdk, kind, jvm.ALL_CORES, "FileBench", arguments)
+        finally:
+            arguments[1].unlink(missing_ok=True)  # of a run that failed
+        return {name: values[name] for name in self.units}
+
+    def parts(self, context, results):
+        yield by_kind("Operations per second", results, "operations_per_s", ["jdk", "what"], more_is_better=True)
+        yield by_kind("CPU time per operation, ns", results, "cpu_ns_per_operation", ["jdk", "what"])
+        yield by_kind("Longest delay of a thread that sleeps 1 ms, ms", results, "worst_tick_ms", ["jdk", "what"])
+        yield Note("A run is one process: a round to compile, and one that counts.")
+
+
+WORKLOADS = [File()]

@@ -1,0 +1,174 @@
+"""What `wisp bench http` and `rpc` compute: wrk's answer, CPU per request, perf's samples; what they do without wrk,
+PostgreSQL, or with a server that fails. No server is started."""
+
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from wisplib import jdks, jvm  # noqa: E402
+from wisplib.bench import command, profile, runner, servers, workload, wrk  # noqa: E402
+
+LINE = ("Running 2s test @ http://127.0.0.1:1/hello\n"
+        "  1 threads and 64 connections\n"
+        "wisp: requests=5000 duration_us=2500000 connect=0 read=0 write=0 status=0 timeout=0 "
+        "p50_us=850 p99_us=12000 p99_9_us=23456 max_us=40001\n")
+
+
+class Wrk(unittest.TestCase):
+    def test_figures(self):
+        self.assertEqual(wrk.parse(LINE), {"requests": 5000, "per_s": 2000, "p50_ms": 0.85, "p99_ms": 12.0,
+                                           "p99_9_ms": 23.456, "max_ms": 40.001})
+
+    def test_errors_have_no_figure(self):
+        for error in wrk.ERRORS:
+            with self.subTest(error), self.assertRaisesRegex(jvm.Failure, f"7 {error} of 5000 requests"):
+                wrk.parse(LINE.replace(f"{error}=0", f"{error}=7"))
+
+    def test_no_answer(self):
+        with self.assertRaisesRegex(jvm.Failure, "unable to connect"):
+            wrk.parse("unable to connect to 127.0.0.1:1 Connection refused")
+        with self.assertRaisesRegex(jvm.Failure, "no answer at all"):
+            wrk.parse(LINE.replace("requests=5000", "requests=0"))
+
+    def test_the_script_prints_what_is_parsed(self):
+        script = wrk.SCRIPT.read_text()
+        for name in (*wrk.ERRORS, "requests", "duration_us", "p50_us", "p99_us", "p99_9_us", "max_us"):
+            self.assertIn(f"{name}=%d", script)
+        self.assertIn("percentile(99.9)", script)
+
+
+class Cpu(unittest.TestCase):
+    def test_per_request(self):
+        self.assertEqual(wrk.costs(1000, 0.05, 0.02, 0.01),
+                         {"cpu_us": 50, "beside_cpu_us": 20, "wrk_cpu_us": 10, "all_cpu_us": 80})
+
+    def test_per_core(self):
+        command.load_workloads()
+        # 80 + 20 us of CPU for a request: 10,000 of them keep one processor busy for a second.
+        self.assertEqual(sys.modules["wisplib.bench.workloads.rpc"].per_core(80, 20), 10_000)
+
+    def test_of_a_process_and_its_children(self):
+        before = servers.cpu_of(os.getpid())
+        pid = os.fork()
+        if pid == 0:
+            end = os.times().user + 0.05
+            while os.times().user < end:
+                pass
+            os._exit(0)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        alive = servers.cpu_of(os.getpid())
+        os.waitpid(pid, 0)
+        self.assertGreaterEqual(alive - before, 0.04)
+        self.assertGreaterEqual(servers.cpu_of(os.getpid()), alive - 0.011)  # now the parent has it
+        self.assertEqual(servers.cpu_of(2**22 + 1), 0.0)
+
+
+class Profile(unittest.TestCase):
+    def test_shares(self):
+        found = profile.shares(["      __schedule ([kernel.kallsyms])", " futex_wake ([kernel.kallsyms])",
+                                "  tcp_sendmsg ([kernel.kallsyms])", " finish_task_switch.isra.0 ([kernel.kallsyms])",
+                                " wisp::run(Task*) (/opt/lib/libwisp.so)", " [unknown] (/tmp/perf-12.map)",
+                                " schedule (/usr/lib/some.so)", "   JavaThread::run() (/jdk/lib/server/libjvm.so)", ""])
+        self.assertEqual(found, {"kernel_sched_pct": 37.5, "libwisp_pct": 12.5, "samples": 8})
+        self.assertEqual(profile.shares([]), {})
+
+
+class Servers(unittest.TestCase):
+    """Series of servers with nothing behind them."""
+
+    class Silent:
+        bar = False
+
+        def step(self, *_):
+            pass
+        say = step
+
+    class Pair(servers.Servers):
+        name, quick = "pair", ("a", "b")
+
+        def loads(self):
+            for name, needs in (("a", ()), ("b", ("database",))):
+                yield servers.Load(name, name.upper(), "Program", (), needs, "/", None, (jvm.PLAIN,), None)
+
+    class Fake(servers.Server):
+        started, ends_well = [], True
+
+        def __init__(self, jdk, kind, program, arguments, needs):
+            self.started.append(needs)
+            self.warm = set()
+
+        def under_load(self, load, seconds):
+            return {"requests": 200_000, "per_s": 5.0}
+
+        def stop(self):
+            if not self.ends_well:
+                raise jvm.Failure("it ran, but not on Wisp")
+
+    def setUp(self):
+        self.saved = (servers.Server, servers.build, servers.missing, wrk.require, jvm.require_library)
+        servers.Server, servers.build, servers.missing = self.Fake, lambda: None, lambda need: None
+        wrk.require = jvm.require_library = lambda: None
+        self.Fake.started, self.Fake.ends_well = [], True
+
+    def tearDown(self):
+        servers.Server, servers.build, servers.missing, wrk.require, jvm.require_library = self.saved
+
+    def run_pair(self, rows=None):
+        jdk = jdks.Jdk(*[25 if f == "major" else f for f in jdks.Jdk._fields])
+        context = type("Context", (), {"full": False, "runs": 2, "interrupted": False, "rows": rows,
+                                       "newest": lambda self: [jdk]})()
+        return runner.run(self.Pair(), context, self.Silent())
+
+    def test_loads_of_one_program_share_a_server(self):
+        results = self.run_pair()
+        self.assertEqual(self.Fake.started, [("database",)])
+        self.assertEqual([s.values("per_s") for s in results.series], [[5.0, 5.0], [5.0, 5.0]])
+
+    def test_what_needs_postgresql_is_left_out_alone(self):
+        servers.missing = lambda need: f"no {need}"
+        results = self.run_pair()
+        self.assertEqual([s.key["what"] for s in results.series], ["A"])
+        self.assertIn("Left out: b: no database", results.notes)
+        self.assertIsNone(results.unavailable)
+        self.assertEqual(self.run_pair("b").unavailable, "b: no database")
+
+    def test_rows(self):
+        self.assertEqual([s.key["what"] for s in self.run_pair("b*").series], ["B"])
+        self.assertIn("names none of a, b", self.run_pair("x").unavailable)
+
+    def test_without_wrk(self):
+        wrk.require = self.saved[3]
+        with tempfile.TemporaryDirectory() as empty:
+            before, os.environ["PATH"] = os.environ["PATH"], empty
+            try:
+                self.assertIn("wrk is not installed", self.run_pair().unavailable)
+            finally:
+                os.environ["PATH"] = before
+
+    def test_a_server_found_at_its_end_to_be_plain_has_no_figures(self):
+        self.Fake.ends_well = False
+        results = self.run_pair()
+        self.assertEqual([f for _, f in results.failures()], ["it ran, but not on Wisp"] * 2)
+        self.assertEqual([s.values("per_s") for s in results.series], [[], []])
+
+    def test_a_server_that_does_not_start_is_tried_once(self):
+        started = []
+
+        def refuse(*arguments):
+            started.append(arguments)
+            raise jvm.Failure("no port")
+        self.Fake.__init__, init = refuse, self.Fake.__init__
+        try:
+            results = self.run_pair()
+        finally:
+            self.Fake.__init__ = init
+        self.assertEqual(len(started), 1)
+        self.assertEqual([f for _, f in results.failures()], ["no port"] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
