@@ -69,12 +69,19 @@ class Cpu(unittest.TestCase):
 
 class Profile(unittest.TestCase):
     def test_shares(self):
-        found = profile.shares(["      __schedule ([kernel.kallsyms])", " futex_wake ([kernel.kallsyms])",
-                                "  tcp_sendmsg ([kernel.kallsyms])", " finish_task_switch.isra.0 ([kernel.kallsyms])",
-                                " wisp::run(Task*) (/opt/lib/libwisp.so)", " [unknown] (/tmp/perf-12.map)",
-                                " schedule (/usr/lib/some.so)", "   JavaThread::run() (/jdk/lib/server/libjvm.so)", ""])
-        self.assertEqual(found, {"kernel_sched_pct": 37.5, "libwisp_pct": 12.5, "samples": 8})
+        lines = [" ffffffff821f02ab __schedule ([kernel.kallsyms])", " ffffffff821f02ac futex_wake ([kernel.kallsyms])",
+                 " ffffffff82100000 tcp_sendmsg ([kernel.kallsyms])", " ffffffff1 finish_task_switch.isra.0 ([kernel.kallsyms])",
+                 "     7f0012345678 wisp::run(Task*)+0x1f (/opt/lib/libwisp.so)", " 7f00 [unknown] (/tmp/perf-12.map)",
+                 "     7f0012345670 schedule (/usr/lib/some.so)", "   7f01 JavaThread::run() (/jdk/lib/server/libjvm.so)", ""]
+        self.assertEqual(list(profile.read(lines))[4], ("wisp::run(Task*)", "/opt/lib/libwisp.so"))
+        self.assertEqual(profile.shares(profile.read(lines)), {"kernel_sched_pct": 37.5, "libwisp_pct": 12.5, "samples": 8})
         self.assertEqual(profile.shares([]), {})
+
+    def test_kernel_functions(self):
+        for name in ("try_to_wake_up", "enqueue_task_fair", "pick_next_task_fair", "__switch_to_asm", "__futex_wait", "ttwu_do_activate"):
+            self.assertRegex(name, profile.KERNEL)
+        for name in ("tcp_sendmsg", "copy_user_generic", "do_syscall_64", "__netif_receive_skb", "sock_def_readable", "schedule_me_not!"):
+            self.assertNotRegex(name, profile.KERNEL)
 
 
 class Servers(unittest.TestCase):
@@ -95,13 +102,14 @@ class Servers(unittest.TestCase):
                 yield servers.Load(name, name.upper(), "Program", (), needs, "/", None, (jvm.PLAIN,), None)
 
     class Fake(servers.Server):
-        started, ends_well = [], True
+        started, loaded, ends_well = [], [], True
 
         def __init__(self, jdk, kind, program, arguments, needs):
             self.started.append(needs)
             self.warm = set()
 
         def under_load(self, load, seconds):
+            self.loaded.append(load.text)
             return {"requests": 200_000, "per_s": 5.0}
 
         def stop(self):
@@ -112,7 +120,7 @@ class Servers(unittest.TestCase):
         self.saved = (servers.Server, servers.build, servers.missing, wrk.require, jvm.require_library)
         servers.Server, servers.build, servers.missing = self.Fake, lambda: None, lambda need: None
         wrk.require = jvm.require_library = lambda: None
-        self.Fake.started, self.Fake.ends_well = [], True
+        self.Fake.started, self.Fake.loaded, self.Fake.ends_well = [], [], True
 
     def tearDown(self):
         servers.Server, servers.build, servers.missing, wrk.require, jvm.require_library = self.saved
@@ -125,6 +133,7 @@ class Servers(unittest.TestCase):
 
     def test_loads_of_one_program_share_a_server(self):
         results = self.run_pair()
+        self.assertEqual(self.Fake.loaded, ["A", "A", "B", "B", "A", "B"])  # warm-up, run, both; the second round
         self.assertEqual(self.Fake.started, [("database",)])
         self.assertEqual([s.values("per_s") for s in results.series], [[5.0, 5.0], [5.0, 5.0]])
 

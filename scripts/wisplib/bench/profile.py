@@ -14,15 +14,19 @@ KERNEL = re.compile(r"^(_*schedule(_\w+)?|_*sched_\w+|schedule_hrtimeout\w*|pick
                     r"|mark_wake_futex|get_futex_\w+|resched_\w+|check_preempt_\w+|reweight_\w+)$")
 
 
-def shares(lines):
-    """Lines 'symbol (file)' of perf script -> percent in the kernel's scheduler and in libwisp; {} without samples."""
-    total = kernel = wisp = 0
+def read(lines):
+    """'address symbol (file)' of perf script -> (symbol without its offset, file)"""
     for line in lines:
-        found = re.match(r"^\s*(\S.*?)\s+\((\S*)\)\s*$", line)
-        if not found:
-            continue
+        found = re.match(r"^\s*[0-9a-f]+ (\S.*?)\s+\((\S*)\)\s*$", line)
+        if found:
+            yield re.sub(r"\+0x[0-9a-f]+$", "", found.group(1)), found.group(2)
+
+
+def shares(samples):
+    """Percent in the kernel's scheduler and in libwisp; {} without samples."""
+    total = kernel = wisp = 0
+    for symbol, file in samples:
         total += 1
-        symbol, file = re.sub(r"\+0x[0-9a-f]+$", "", found.group(1)), found.group(2)
         if file.endswith("/libwisp.so"):
             wisp += 1
         elif file.startswith("[") and KERNEL.match(symbol):
@@ -31,18 +35,19 @@ def shares(lines):
 
 
 def why_not():
-    """Why there are no such figures here; None when there are."""
+    """Why there are no such figures here; None when there are. Without the kernel's names its share would be 0."""
     if shutil.which("perf") is None:
         return "perf is not installed (Debian: linux-perf)"
     with tempfile.TemporaryDirectory() as folder:
-        names = {symbol for symbol in (line.rsplit(" (", 1)[0].strip() for line in _sample("-a", 0.1, folder)) if symbol}
-    return None if names - {"[unknown]"} else "perf may not sample here (it needs root or kernel.perf_event_paranoid below 2)"
+        if any(file.startswith("[kernel") and symbol != "[unknown]" for symbol, file in read(_sample("-a", 0.1, folder))):
+            return None
+    return "perf may not see the kernel's functions here: that needs root"
 
 
 def of(pids, seconds):
     """The shares of these processes together, while they work."""
     with tempfile.TemporaryDirectory() as folder:
-        return shares(_sample(f"-p{','.join(map(str, pids))}", seconds, folder))
+        return shares(read(_sample(f"-p{','.join(map(str, pids))}", seconds, folder)))
 
 
 def _sample(whom, seconds, folder):
@@ -52,6 +57,6 @@ def _sample(whom, seconds, folder):
     try:
         subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "-o", data, whom, "--", "sleep", str(seconds)],
                        timeout=seconds + 30, **quiet)
-        return subprocess.run(["perf", "script", "-i", data, "-F", "sym,dso"], timeout=60, **quiet).stdout.splitlines()
+        return subprocess.run(["perf", "script", "-i", data, "-F", "ip,sym,dso"], timeout=60, **quiet).stdout.splitlines()
     except (OSError, subprocess.TimeoutExpired):
         return []

@@ -82,7 +82,7 @@ def run(workload, context, progress):
         results.unavailable = str(reason)
         progress.say(f"{workload.name}: left out: {reason}")
         return results
-    first = list(warm_up(results, context))
+    first = [] if workload.warms_itself else list(warm_up(results, context))
     total, done = len(first) + context.runs * len(results.series), 0
     try:
         for one in first:

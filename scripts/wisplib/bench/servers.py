@@ -195,11 +195,12 @@ class Server:
         end = time.monotonic() + (0 if load.name in self.warm else seconds)
         self.warm.add(load.name)
         while requests > 0 and time.monotonic() < end:
-            requests -= self.under_load(load, min(2, seconds))["requests"]
+            requests -= self.under_load(load, 2)["requests"]
 
 
 class Servers(Workload):
     """A workload of Loads; a series is one of them on one kind of threads."""
+    warms_itself = True
 
     def loads(self):
         raise NotImplementedError
@@ -238,7 +239,7 @@ class Servers(Workload):
 
     def turn(self, context, jdk, kind, load):
         server = self.server(jdk, kind, load)
-        server.warm_up(load, 200_000, 10 if context.full else 2)
+        server.warm_up(load, 200_000, 10 if context.full else 3)
         return self.measure(context, server, load)
 
     def measure(self, context, server, load):

@@ -101,6 +101,8 @@ class Workload:
     # Seconds after which no further round begins; the first round is always whole.
     budget = {"quick": 45, "full": 900}
 
+    # Its runs warm up what they measure; the harness then does not, which would favour the first series.
+    warms_itself = False
     # What of it cannot run here, and why, while the rest can; prepare() fills it.
     left_out = ()
 

@@ -35,9 +35,9 @@ class File(Workload):
         return {name: values[name] for name in self.units}
 
     def parts(self, context, results):
-        yield by_kind("Operations per second", results, "operations_per_s", ["jdk", "what"], more_is_better=True)
-        yield by_kind("CPU time per operation, ns", results, "cpu_ns_per_operation", ["jdk", "what"])
-        yield by_kind("Longest delay of a thread that sleeps 1 ms, ms", results, "worst_tick_ms", ["jdk", "what"])
+        yield by_kind("Operations per second", results, "operations_per_s", ["what", "jdk"], more_is_better=True)
+        yield by_kind("CPU time per operation, ns", results, "cpu_ns_per_operation", ["what", "jdk"])
+        yield by_kind("Longest delay of a thread that sleeps 1 ms, ms", results, "worst_tick_ms", ["what", "jdk"])
         yield Note("A run is one process: a round to compile, and one that counts.")
 
 

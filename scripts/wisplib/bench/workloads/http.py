@@ -39,7 +39,7 @@ class Http(Servers):
                        "/hello", HELLO, NO_VIRTUAL, 1.0)
 
     def parts(self, context, results):
-        key = ["jdk", "what"]
+        key = ["what", "jdk"]
         yield by_kind("Requests per second", results, "per_s", key, more_is_better=True)
         for metric, name in LATENCIES:
             yield by_kind(f"Latency, {name}, ms", results, metric, key)
