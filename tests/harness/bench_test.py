@@ -60,6 +60,9 @@ class Arguments(unittest.TestCase):
         man = (HERE.parents[1] / "docs" / "wisp.1").read_text().replace("\\-", "-")
         for option in set(re.findall(r"--[a-z]+", done.stdout)) - {"--help"}:
             self.assertIn(option, man)
+        for name in re.findall(r"^  ([a-z]+) ", done.stdout.split("workloads:")[1], re.MULTILINE):
+            if name not in ("tiny", "wrong", "sometimes", "nowhere"):  # this test's own
+                self.assertRegex(man, rf"[ ,]{name}[,;]")
 
     def test_without_python(self):
         done = bench("tiny", PATH="/nowhere")

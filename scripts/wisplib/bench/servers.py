@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.error
@@ -118,8 +119,8 @@ def free_port():
         return s.getsockname()[1]
 
 
-def java(jdk, kind, program, arguments):
-    """A server in a JVM of that kind."""
+def java(jdk, kind, program, arguments, folder):
+    """A server in a JVM of that kind; folder: for what it unpacks."""
     environment = jdks.plain_environment()
     if kind == WISP:
         environment.update(LD_PRELOAD=str(jvm.require_library()), WISP="1", WISP_STATS="1")
@@ -127,8 +128,8 @@ def java(jdk, kind, program, arguments):
     if kind == VIRTUAL:
         arguments = [*arguments, "--kind", "virtual"]
     path = f"{CLASSES}:{jvm.ROOT}/java/bench/target/classes:{LIBRARIES}/*"
-    return Child([f"{jdk.home}/bin/java", "-Xms512m", "-Xmx512m", "-cp", path, f"wisp.bench.{program}", *arguments],
-                 environment)
+    return Child([f"{jdk.home}/bin/java", "-Xms512m", "-Xmx512m", f"-Djava.io.tmpdir={folder}", "-cp", path,
+                  f"wisp.bench.{program}", *arguments], environment)
 
 
 class Server:
@@ -137,21 +138,21 @@ class Server:
     def __init__(self, jdk, kind, program, arguments=(), needs=()):
         self.kind, self.beside, self.warm = kind, [], set()
         arguments = list(arguments)
+        self.folder = tempfile.TemporaryDirectory(prefix="wisp-bench.")
         try:
             if "backend" in needs:
                 self.beside.append(Child([BACKEND]))
                 arguments += ["--backend", self.beside[-1].port]
             if "rpc" in needs:
-                self.beside.append(java(jdk, kind, "RpcServer", []))
+                self.beside.append(java(jdk, kind, "RpcServer", [], self.folder.name))
                 arguments += ["--rpc", self.beside[-1].port]
             if "database" in needs:
                 port = free_port()
                 self.beside.append(Child([CLUSTER, port, 3600]))
                 arguments += ["--database", f"jdbc:postgresql://127.0.0.1:{port}/postgres?user=wisp&sslmode=disable"]
-            self.main = java(jdk, kind, program, arguments)
-        except Failure:
-            for child in self.beside:
-                child.stop()
+            self.main = java(jdk, kind, program, arguments, self.folder.name)
+        except BaseException:  # an interrupt too
+            self.stop_beside()
             raise
 
     def pids(self):
@@ -178,8 +179,12 @@ class Server:
             if self.kind == WISP and not re.search(r"^wisp: tasks=[1-9]", "".join(self.main.errors), re.MULTILINE):
                 raise Failure(f"it ran, but not on Wisp: {self.main.said()}\n  {self.main.shown}")
         finally:
-            for child in self.beside:
-                child.stop()
+            self.stop_beside()
+
+    def stop_beside(self):
+        for child in self.beside:
+            child.stop()
+        self.folder.cleanup()
 
     def under_load(self, load, seconds):
         self.ask(load)

@@ -19,7 +19,8 @@ class Http(Servers):
             "adds the CPU of PostgreSQL or the back end and of wrk: what one request costs the machine. All of them share its "
             "processors. Each servlet checks what it got, any status but 200 and any lost connection fails the run, and "
             "the bytes of 20 answers are compared before and after each load. TechEmpower's update is here one row, read and "
-            "changed. Netty's event loops cannot be virtual threads. JDK 17 and 25 when both are chosen, else the newest.")
+            "changed. Netty's event loops cannot be virtual threads. --full: of the chosen JDKs 17 and 25, "
+            "else the newest. A quick run's servers are 3 s warm, so the compiler is still at work in its figures.")
     units = {"per_s": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
              **{k: "ms" for k, _ in LATENCIES}, "max_ms": "ms", "requests": "1"}
     budget = {"quick": 45, "full": 2400}
@@ -45,8 +46,9 @@ class Http(Servers):
             yield by_kind(f"Latency, {name}, ms", results, metric, key)
         yield by_kind("CPU time of the server per request, us", results, "cpu_us", key)
         yield by_kind("CPU time of server, what it calls and load per request, us", results, "all_cpu_us", key)
-        yield Table("Against the goals: capacity of Wisp by that of plain threads, by the table above",
-                    ["what", "jdk", "Wisp : plain", "goal"], list(self.goals(results)))
+        if context.full:  # a quick run's servers are hardly warm: no verdict from them
+            yield Table("Against the goals: capacity of Wisp by that of plain threads, by the table above",
+                        ["what", "jdk", "Wisp : plain", "goal"], list(self.goals(results)))
         yield Note("Capacity is what a machine without idle time could serve; it is computed from CPU time, not measured. On a "
                    "processor that others use too the kernel divides it among threads, and Wisp has few: requests per second "
                    "mislead there.")
