@@ -23,7 +23,7 @@ class Http(Servers):
             "else the newest. A quick run's servers are 3 s warm, so the compiler is still at work in its figures.")
     units = {"per_s": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
              **{k: "ms" for k, _ in LATENCIES}, "max_ms": "ms", "requests": "1"}
-    budget = {"quick": 45, "full": 2400}
+    budget = {"quick": 45, "full": 1800}
     published = (Published("Wisp: throughput by plain threads'", "+10 … +30", "%", "as this project's task names it, no machine given"),)
 
     def loads(self):
