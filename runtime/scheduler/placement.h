@@ -5,8 +5,12 @@
 // where the waker is: 995 of 1,000 wake-ups on two processors, one of them idle.
 //
 // So the waker forbids its own processor to the sleeper, which lifts that first of all. It costs
-// two system calls, and only where it is needed: who wakes up on its waker's processor without
-// being kept from it turns this on for the next wake-ups.
+// two system calls on either side, and only where it is needed: who wakes up on its waker's
+// processor without being kept from it turns this on for the next wake-ups.
+//
+// The sleeper gets back what the process's first thread may use. Linux then takes that for its own
+// wish: a cpuset that grows afterwards reaches the worker with its next wake-up of this kind.
+// Tasks never see any of it, they are told the affinity of the process (thread_attributes.cpp).
 #pragma once
 #include "scheduler/carrier.h"
 
