@@ -1,3 +1,4 @@
+// See placement.h. Raw system calls: ours are interposed and would answer for the task.
 #include "scheduler/placement.h"
 
 #include <string.h>
@@ -52,15 +53,16 @@ void placement_before_wake(Worker* sleeper) {
 }
 
 void placement_after_wake(Worker* self) {
+  int waker = self->waker_processor;
+  // Not every wake-up is by a waker that says where it is.
+  self->waker_processor = -1;
   if (self->kept_off) {
     self->kept_off = false;
     ProcessorSet set;
     if (process_processors(&set)) set_processors(self->tid, set);
-    return;
-  }
-  if (self->waker_processor >= 0 && self->waker_processor == current_processor())
+  } else if (waker >= 0 && waker == current_processor()) {
     g_keep_off.store(kWakeUps, std::memory_order_relaxed);
-  self->waker_processor = -1;
+  }
 }
 
 }  // namespace wisp

@@ -92,9 +92,15 @@ TEST(Placement, WhoWokeUpOnItsWakersProcessorIsKeptOffIt) {
       cpu_set_t now = processors_of(w->tid);
       EXPECT_EQ(w->kept_off, !CPU_ISSET(here, &now));
       kept_off += w->kept_off;
-      // It wakes up elsewhere and has all processors again.
       if (!w->kept_off) break;
+      // It wakes up elsewhere and has all processors again.
       sleeper.does(wakes_up);
+      if (kept_off == 64) {
+        // Woken here by somebody who did not say where it is: that tells nothing.
+        only(w->tid, here);
+        sleeper.does(wakes_up);
+        EXPECT_EQ(sched_setaffinity(w->tid, sizeof all, &all), 0);
+      }
       EXPECT_FALSE(w->kept_off);
       EXPECT_TRUE(equal(processors_of(w->tid), all));
     }
