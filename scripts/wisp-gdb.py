@@ -91,7 +91,7 @@ gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
 
 def backtrace(task):
     print(describe(task))
-    if int(atomic(task["on_cpu"])) != 0:
+    if int(atomic(task["on_cpu"]["word_"])) == 1:
         worker = atomic(task["worker"])
         print("      runs on kernel thread %s: use `thread apply`" %
               ("?" if int(worker) == 0 else int(worker["tid"])))

@@ -230,6 +230,20 @@ void stack_release(Stack* stack) {
   errno = error;
 }
 
+size_t stack_trim_below(const Stack& stack, const void* sp) {
+  size_t page = page_size();
+  auto base = reinterpret_cast<uintptr_t>(stack.base), at = reinterpret_cast<uintptr_t>(sp);
+  if (at < base + 256 || at > base + stack.size) return 0;
+  size_t unused = (at - 256 - base) / page * page;
+  size_t resident = resident_bytes(stack.base, unused, page);
+  if (resident <= page) return 0;
+  int error = errno;
+  // HotSpot's guard zones lie in there: they keep their protection.
+  bool done = madvise(stack.base, unused, MADV_DONTNEED) == 0;
+  errno = error;
+  return done ? resident : 0;
+}
+
 void* stack_start(const Stack& stack, void* top) {
   // Fibonacci hashing of the page number picks one of 16 lines: stateless, so the start of a
   // stack is the same each time it is used.

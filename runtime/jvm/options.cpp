@@ -98,6 +98,17 @@ void set_stall(Options* options, const char* value, const char* name, Report* re
   options->stall_ms = static_cast<long>(number);
 }
 
+void set_trim(Options* options, const char* value, const char* name, Report* report) {
+  unsigned long number = 0;
+  if (!parse_number(value, false, &number) ||
+      (number != 0 && (number < kMinTrimMs || number > kMaxTrimMs))) {
+    report_error(report, "%s=%s: takes milliseconds from %ld to %ld, or 0 for never", name,
+                 Shown(value).text, kMinTrimMs, kMaxTrimMs);
+    return;
+  }
+  options->trim_ms = static_cast<long>(number);
+}
+
 void set_black(Options* options, const char* value, const char* name, Report* report) {
   rules_parse(&options->black, value, name, report);
 }
@@ -120,6 +131,7 @@ const Setting kSettings[] = {
     {"white", "threadAsWisp.white", set_white},
     {"trace", "trace", set_trace},
     {"stallMs", "stallMs", set_stall},
+    {"trimMs", "trimMs", set_trim},
 };
 
 // HotSpot reads this one itself and refuses what it cannot read; here a bad value just says
@@ -226,7 +238,7 @@ void options_apply_list(Options* options, const char* text, const char* origin, 
       report_error(report,
                    "%s: '%s' is not an option; write carriers=N, "
                    "sysmonTickUs=N, stacksize=SIZE, trace=SIZE, stallMs=N, "
-                   "black=RULES or white=RULES, separated by commas",
+                   "trimMs=N, black=RULES or white=RULES, separated by commas",
                    origin, Shown(item).text);
     }
     free(item);

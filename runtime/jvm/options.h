@@ -21,6 +21,9 @@ constexpr size_t kMinTraceSize = 64u << 10;
 constexpr size_t kMaxTraceSize = 256u << 20;
 constexpr long kMinStallMs = 2;
 constexpr long kMaxStallMs = 3'600'000;
+constexpr long kDefaultTrimMs = 1'000;
+constexpr long kMinTrimMs = 100;
+constexpr long kMaxTrimMs = 3'600'000;
 
 struct Options {
   bool enabled = false;
@@ -30,6 +33,7 @@ struct Options {
   size_t stack_size = 0;           // 0: what the JVM asks for
   size_t trace_size = 0;           // 0: no trace before a reader asks for one
   long stall_ms = 0;               // 0: the stall finder is off
+  long trim_ms = kDefaultTrimMs;   // 0: parked tasks keep what their stacks have touched
   int active_processor_count = 0;  // 0: not given
   bool container_support = true;   // -XX:-UseContainerSupport: the JVM ignores cgroup quotas
   RuleSet black;

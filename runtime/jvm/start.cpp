@@ -89,6 +89,7 @@ bool start_scheduler() {
     config.carriers = carriers_of(g_options);
     config.sysmon_tick_us = static_cast<uint64_t>(g_options.sysmon_tick_us);
     config.stack_size = g_options.stack_size;
+    config.trim_ms = static_cast<uint64_t>(g_options.trim_ms);
     config.chaos_seed = g_chaos_seed;
     if (g_chaos_seed != 0) warn("chaos: WISP_CHAOS=%u", g_chaos_seed);
     g_task_main = &task_main;

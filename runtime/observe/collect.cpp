@@ -112,7 +112,7 @@ void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times&
   } else if (state == TaskState::Running && r->handed_off) {
     r->wait_for = WaitFor::Native;
   }
-  if (w == nullptr && t.on_cpu.load(std::memory_order_relaxed) == 0)
+  if (w == nullptr && !t.on_cpu.running())
     r->stack_pointer = reinterpret_cast<uint64_t>(peek(t.context.sp));
   r->since_ns = monotonic_at(peek(t.dispatched_at), now);
   r->cpu_ns = task_cpu_ns(&t);

@@ -1,8 +1,9 @@
 // Switching: from a task to the next one, to the worker's idle loop, and from there to a task.
 //
-// Invariant: a task's stack and context are touched only by the worker for which on_cpu is 1.
-// Who leaves a task cannot clear its on_cpu itself (it still stands on the stack): the flow it
-// switches to does, as its first act (finish_switch).
+// Invariant: a task's stack and context are touched only by the worker for which on_cpu is set
+// (on_cpu.h; SysMonitor trims what lies below the stack of a parked one). Who leaves a task cannot
+// clear its on_cpu itself (it still stands on the stack): the flow it switches to does, as its
+// first act (finish_switch).
 //
 // Two tasks that each leave for the other, on two workers, must not both wait for the other's
 // on_cpu: so a task in this state is never waited for from a task's stack. The worker goes to its
@@ -72,8 +73,7 @@ static inline void finish_switch(void* left) {
   if (prev == nullptr) return;
   bool dead = prev->recycle_on_leave;
   prev->worker.store(nullptr, std::memory_order_relaxed);
-  // release: the next dispatcher (acquire) sees the saved registers and everything the task wrote.
-  prev->on_cpu.store(0, std::memory_order_release);
+  prev->on_cpu.leave();
   if (WISP_UNLIKELY(dead)) task_recycle(prev);
 }
 
@@ -85,7 +85,7 @@ static inline void adopt_deferred(Worker* w) {
 }
 
 static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
-  t->on_cpu.store(1, std::memory_order_relaxed);
+  t->on_cpu.enter();
   t->carrier = c;
   account_wait(t, c, now);
   t->dispatched_at = now;
@@ -158,8 +158,7 @@ void switch_out(WispTask* self) {
   }
   account(w, c, self, now);
   void* left;
-  // acquire: see finish_switch.
-  if (next != nullptr && WISP_LIKELY(next->on_cpu.load(std::memory_order_acquire) == 0)) {
+  if (next != nullptr && WISP_LIKELY(next->on_cpu.may_enter())) {
     if (tracing()) trace_switch(c, self, next, now);
     prepare(w, c, next, now);
 #if WISP_SWITCH_FS
@@ -190,7 +189,7 @@ void switch_out(WispTask* self) {
 
 void run_task(Worker* w, Carrier* c, WispTask* task) {
   // On the worker's own stack it holds no task: waiting here cannot close a circle.
-  wait_off_cpu(task);
+  for (Backoff backoff; !task->on_cpu.may_enter();) backoff.wait();
   c->now = ticks();
   trace(c, TraceKind::Run, task, kNoTraceTask, c->now);
   prepare(w, c, task, c->now);
@@ -208,11 +207,15 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
 
 // ---- what the layers above call -------------------------------------------------------------
 
+static inline void note_parked(WispTask* self) {
+  self->state.store(TaskState::Parked, std::memory_order_relaxed);
+  if (self->carrier != nullptr) bump(self->carrier->parks);
+}
+
 // Somebody looks: the same, with a note of it.
 static WISP_NOINLINE void park_observed(WispTask* self) {
   if (tracing()) self->left_by = TraceKind::Park;
-  self->state.store(TaskState::Parked, std::memory_order_relaxed);
-  if (self->carrier != nullptr) bump(self->carrier->parks);
+  note_parked(self);
   uint64_t left = ticks();
   switch_out(self);
   if (logs(LogKind::Park)) log_park(self, left);
@@ -223,8 +226,7 @@ void park_current(WispTask* self) {
     park_observed(self);
     return;
   }
-  self->state.store(TaskState::Parked, std::memory_order_relaxed);
-  if (self->carrier != nullptr) bump(self->carrier->parks);
+  note_parked(self);
   switch_out(self);
 }
 

@@ -43,6 +43,7 @@ struct Scheduler {
   std::atomic<uint32_t> worker_count{0};
   std::atomic<uint64_t> tasks_created{0}, handoffs{0}, preemptions{0};
   std::atomic<uint64_t> completed_elsewhere{0};  // tasks that ended without a carrier
+  std::atomic<uint64_t> trimmed_bytes{0};        // unused stack given back (trim.cpp)
   int pid = 0;
 };
 extern Scheduler g_scheduler;
@@ -122,6 +123,22 @@ void sysmon_watch_deadline(uint64_t deadline_ns);
 const WispTask* sysmon_looks_at();
 uint64_t sysmon_wakes_at();  // ns; ~0: when told
 
+// --- trim.cpp
+// SysMonitor's turn to give back unused stack of tasks that are parked for long. Returns when it
+// wants to be called again, ns; ~0: when something has run.
+uint64_t trim_stacks(uint64_t now_ns);
+// The carrier is about to sleep: if enough has run on it that the next pass is due, and SysMonitor
+// does not know, it is told. At most once per pass.
+extern std::atomic<bool> g_trim_unaware;
+constexpr uint64_t kWorthAPass = 16;  // switches
+inline void trim_notice(const Carrier* c) {
+  if (g_trim_unaware.load(std::memory_order_relaxed) &&
+      c->switches.load(std::memory_order_relaxed) -
+              c->trim_switches.load(std::memory_order_relaxed) >
+          kWorthAPass)
+    sysmon_notice_slow();
+}
+
 // --- task_pool.cpp
 void task_arm_context(WispTask* task);  // dispatch.cpp: the next switch to it starts it afresh
 
@@ -132,7 +149,7 @@ bool start_kernel_thread(void* (*run)(void*), void* argument);
 // has taken the processor away from it. Not on a task's own stack (dispatch.cpp).
 // acquire: finish_switch.
 inline void wait_off_cpu(const WispTask* task) {
-  for (Backoff backoff; task->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
+  for (Backoff backoff; !task->on_cpu.clear();) backoff.wait();
 }
 
 inline Carrier* my_carrier() {

@@ -208,6 +208,7 @@ static void* sysmon_main(void*) {
       period = period * 2 < tick ? period * 2 : tick;
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
+    uint64_t trim_at = trim_stacks(now);
     uint64_t wake_at = now + period;
     bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
     if (idle) {
@@ -219,6 +220,7 @@ static void* sysmon_main(void*) {
         g_told.store(~0ull, std::memory_order_relaxed);
       else if (told < wake_at && wake_at - told > kSlackNs)
         wake_at = told + kSlackNs;
+      if (trim_at < wake_at) wake_at = trim_at;
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;
     }

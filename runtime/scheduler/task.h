@@ -13,6 +13,7 @@
 #include "coroutine/thread_block.h"
 #include "platform/thread_self.h"
 #include "scheduler/handoff.h"
+#include "scheduler/on_cpu.h"
 #include "scheduler/timer_heap.h"
 #include "scheduler/trace_ring.h"
 #include "sync/waiter.h"
@@ -26,15 +27,12 @@ enum class TaskState : uint8_t { Created, Ready, Running, Parked, Dead };
 
 struct alignas(kCacheLine) WispTask {
   // --- touched on every switch
-  Context context;                       // valid while on_cpu == 0
+  Context context;                       // valid while on_cpu is clear
   uintptr_t tp = 0;                      // thread pointer (fs base)
   ThreadSelf* self = nullptr;            // this task's ThreadSelf, inside its TLS block
   Carrier* carrier = nullptr;            // null while handed off; written by whoever dispatches it
   std::atomic<Worker*> worker{nullptr};  // the kernel thread it runs on; null while not running
-  // 1 from dispatch until its registers are saved by the next context (release); a dispatcher
-  // waits for 0 (acquire) before it touches `context`. This is what lets a waker queue a task
-  // that has announced its wait but has not left its stack yet.
-  std::atomic<uint32_t> on_cpu{0};
+  OnCpu on_cpu;                          // who may touch stack and context
   HandOffWord handoff;
   uint64_t signal_mask = 0;  // the mask to run with; kernel's sigset layout
   WispTask* queue_next = nullptr;
@@ -46,7 +44,9 @@ struct alignas(kCacheLine) WispTask {
   bool recycle_on_leave =
       false;  // dead and nobody will join it: written just before the last switch
   TraceKind left_by = TraceKind::None;  // while traced: why it is about to leave its carrier
-  std::atomic<TaskState> state{TaskState::Created};  // for observers; relaxed
+  // For observers; relaxed. A waker may be faster than the task that announces its wait: then it
+  // says Parked of a task in a queue.
+  std::atomic<TaskState> state{TaskState::Created};
   // Ticks when its last BlockingRegion ended; ~0: it is inside one. Owner writes, stall finder
   // reads.
   std::atomic<uint64_t> region_end{0};
@@ -78,6 +78,9 @@ struct alignas(kCacheLine) WispTask {
   std::atomic<uint64_t> woken_at{0};
   std::atomic<uint32_t> woken_by{~0u};
   WispTask* all_next = nullptr;  // every task ever made (task_pool)
+  // SysMonitor's (trim.cpp): twice times_run at its last look, odd once it has given back unused
+  // stack since. task_create resets it (all relaxed: a lost reset costs one trim).
+  std::atomic<uint64_t> trim_note{~0ull};
 
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen

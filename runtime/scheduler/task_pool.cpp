@@ -40,7 +40,7 @@ static WispTask* take_complete(size_t stack_size, size_t guard) {
     WispTask* t = *p;
     if (t->stack.size != stack_size || t->stack.guard != guard) continue;
     // acquire: its last switch is over. (Rarely not: a joiner was faster than the switch.)
-    if (t->on_cpu.load(std::memory_order_acquire) != 0) continue;
+    if (!t->on_cpu.clear()) continue;
     *p = t->queue_next;
     --g_complete_count;
     return t;
@@ -160,6 +160,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->times_handed_off.store(0, std::memory_order_relaxed);
   t->times_preempted.store(0, std::memory_order_relaxed);
   t->ready_at = 0;
+  t->trim_note.store(~0ull, std::memory_order_relaxed);
   t->region_end.store(0, std::memory_order_relaxed);
   t->java_id = 0;
   t->dispatched_at = ticks();

@@ -147,6 +147,7 @@ static WispTask* next_task(Worker* w) {
     // Read before it is published: from then on `searching` belongs to whoever wakes this worker.
     bool searching = w->searching;
     w->searching = false;
+    trim_notice(c);
     s.idle.publish_idle(c, w);
     if (searching) s.idle.stop_searching();
     // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its

@@ -29,7 +29,7 @@ static int take(WispTask* task, void** result) {
   RuntimeEntry entry;
   // acquire: pairs with the release in finish_switch; from 0 on nobody else looks at the task.
   // The ending task needs a processor for a few instructions only, hence the real yield.
-  for (Backoff backoff; task->on_cpu.load(std::memory_order_acquire) != 0;) backoff.wait();
+  for (Backoff backoff; !task->on_cpu.clear();) backoff.wait();
   task_recycle(task);
   return 0;
 }

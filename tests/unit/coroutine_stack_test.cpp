@@ -136,6 +136,27 @@ TEST_F(StackTest, FewPagesFarBelowAreKept) {
   EXPECT_EQ(resident(copy), 2 * kPage);
 }
 
+TEST_F(StackTest, TrimKeepsWhatIsAboveTheStackPointer) {
+  Stack stack;
+  ASSERT_TRUE(stack_allocate(&stack, 1 << 20, kPage));
+  std::memset(stack.base, 1, stack.size);
+  ASSERT_EQ(mprotect(stack.base, 4 * kPage, PROT_NONE), 0);  // as HotSpot's guard zones
+  Stack copy = stack;
+  char* sp = stack.base + stack.size - 2 * kPage - 300;
+  EXPECT_EQ(stack_trim_below(stack, stack.base - 1), 0u);
+  EXPECT_EQ(stack_trim_below(stack, stack.base + stack.size + 1), 0u);
+  EXPECT_EQ(stack_trim_below(stack, stack.base + kPage + 256), 0u);  // one page is not worth it
+  EXPECT_EQ(*sp, 1);
+  size_t freed = stack_trim_below(stack, sp);
+  EXPECT_EQ(freed, stack.size - 3 * kPage);
+  if (resident(copy) > 3 * kPage) GTEST_SKIP() << "mincore does not tell here";
+  for (char* p = sp - 256; p < stack.base + stack.size; p++) ASSERT_EQ(*p, 1);
+  EXPECT_EQ(stack_trim_below(stack, sp), 0u);
+  EXPECT_NE(mprotect(stack.base, 4 * kPage, PROT_READ | PROT_WRITE), -1);
+  EXPECT_EQ(stack.base[8 * kPage], 0);
+  stack_release(&stack);
+}
+
 TEST_F(StackTest, CacheIsBounded) {
   stack_cache_configure({4, size_t{1} << 30});
   std::vector<Stack> stacks(10);

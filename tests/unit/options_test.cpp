@@ -65,17 +65,18 @@ TEST_F(OptionsTest, Defaults) {
 }
 
 TEST_F(OptionsTest, Documented) {
-  const Options& o =
-      gather({"-XX:+UnlockExperimentalVMOptions", "-XX:+UseWisp2", "-XX:ActiveProcessorCount=4",
-              kD + "carrierEngines=2", kD + "sysmonTickUs=100000", kD + "stacksize=1m",
-              kD + "trace=4m", kD + "stallMs=100", kD + "threadAsWisp.black=name:a*;package:b",
-              kD + "threadAsWisp.white=class:c.D", "Main"});
+  const Options& o = gather(
+      {"-XX:+UnlockExperimentalVMOptions", "-XX:+UseWisp2", "-XX:ActiveProcessorCount=4",
+       kD + "carrierEngines=2", kD + "sysmonTickUs=100000", kD + "stacksize=1m", kD + "trace=4m",
+       kD + "stallMs=100", kD + "trimMs=0", kD + "threadAsWisp.black=name:a*;package:b",
+       kD + "threadAsWisp.white=class:c.D", "Main"});
   EXPECT_TRUE(o.enabled);
   EXPECT_EQ(o.carriers, 2);
   EXPECT_EQ(o.sysmon_tick_us, 100000);
   EXPECT_EQ(o.stack_size, 1u << 20);
   EXPECT_EQ(o.trace_size, 4u << 20);
   EXPECT_EQ(o.stall_ms, 100);
+  EXPECT_EQ(o.trim_ms, 0);
   EXPECT_EQ(o.active_processor_count, 4);
   EXPECT_EQ(o.black.count, 2);
   EXPECT_EQ(o.white.count, 1);
@@ -138,6 +139,8 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
       {"stallMs=1", "stallMs=1: takes milliseconds from 2 to 3600000"},
       {"stallMs=3600001", "takes"},
       {"stallMs=100ms", "takes"},
+      {"trimMs=99", "trimMs=99: takes milliseconds from 100 to 3600000, or 0 for never"},
+      {"trimMs=3600001", "takes"},
       {"stacksize=2g", "takes"},
       {"stacksize=1mb", "takes"},
       {"stacksize=18446744073709551615g", "takes"},
@@ -150,6 +153,7 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
     EXPECT_EQ(o.sysmon_tick_us, kDefaultSysmonTickUs);
     EXPECT_EQ(o.stack_size, 0u);
     EXPECT_EQ(o.stall_ms, 0);
+    EXPECT_EQ(o.trim_ms, kDefaultTrimMs);
   }
   gather({}, {{"JAVA_TOOL_OPTIONS", kD + "carrierEngines=x"}});
   ASSERT_EQ(said_.size(), 1u);

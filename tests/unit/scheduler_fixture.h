@@ -52,6 +52,7 @@ inline void start_scheduler() {
     SchedulerConfig config;
     config.carriers = carriers();
     config.stack_size = 128 * 1024;
+    config.trim_ms = 1;  // all the time
     return scheduler_start(config);
   }();
   if (!started) abort();

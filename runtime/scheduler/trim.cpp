@@ -1,0 +1,113 @@
+// Long-parked tasks give back what they do not use of their stacks. A Java stack is deeper touched
+// than used: the interpreter touches 20 pages ahead of a native call and compiled code one such
+// page per frame, so of 10,000 parked threads some hundred hold 22 pages where 3 are in use. The
+// pages below the saved stack pointer go back to the kernel once a task has been parked from one
+// look to the next. A plain thread cannot do that for itself: its kernel knows no unused part.
+//
+// SysMonitor looks, a bounded number of tasks at a time, so that its other duties do not wait.
+#include "platform/kernel.h"
+#include "scheduler/internal.h"
+
+namespace wisp {
+
+namespace {
+
+constexpr uint32_t kLooks = 512;     // tasks per call: some 20 us
+constexpr uint32_t kClaims = 16;     // at a time: a waker of one of them waits for all
+constexpr uint64_t kCostPart = 500;  // of its time it may spend on looking: 1/500
+
+struct Trimmer {
+  WispTask* cursor = nullptr;  // where the pass under way goes on; null: none is
+  uint64_t began = 0;          // ns
+  uint64_t next_pass = 0;      // ns
+  bool young = false;          // this pass has met tasks that may be parked long enough next time
+  bool wanted = false;         // the last pass has met such tasks
+};
+Trimmer g_trimmer;  // SysMonitor's
+
+bool anything_ran() {
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
+    const Carrier& c = g_scheduler.carriers[i];
+    if (c.switches.load(std::memory_order_relaxed) !=
+        c.trim_switches.load(std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
+// The claims and why they hold: on_cpu.h.
+void trim_claimed(WispTask* const* tasks, uint32_t count) {
+  if (count == 0) return;
+  kernel::membarrier();
+  for (uint32_t i = 0; i < count; ++i) {
+    WispTask* t = tasks[i];
+    // Dead is what it must not be: its stack may be on its way to the pool. The claim (acquire) saw
+    // Clear of the last who left the stack, and so what was written before.
+    if (t->on_cpu.claim_stands() && t->state.load(std::memory_order_relaxed) == TaskState::Parked) {
+      size_t freed = stack_trim_below(t->stack, t->context.sp);
+      t->trim_note.fetch_or(1, std::memory_order_relaxed);
+      if (freed != 0) g_scheduler.trimmed_bytes.fetch_add(freed, std::memory_order_relaxed);
+    }
+    t->on_cpu.unclaim();
+  }
+}
+
+void look_at_some(Trimmer* trimmer) {
+  WispTask* claimed[kClaims];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < kLooks && trimmer->cursor != nullptr; ++i) {
+    WispTask* t = trimmer->cursor;
+    trimmer->cursor = t->all_next;
+    if (t->state.load(std::memory_order_relaxed) != TaskState::Parked) continue;
+    uint64_t note = t->times_run.load(std::memory_order_relaxed) * 2;
+    uint64_t seen = t->trim_note.load(std::memory_order_relaxed);
+    if (seen != note && seen != note + 1) {
+      t->trim_note.store(note, std::memory_order_relaxed);
+      trimmer->young = true;
+    } else if (seen == note && t->on_cpu.claim()) {
+      claimed[count++] = t;
+      if (count == kClaims) {
+        trim_claimed(claimed, count);
+        count = 0;
+      }
+    }
+  }
+  trim_claimed(claimed, count);
+}
+
+}  // namespace
+
+// Set while SysMonitor may sleep for ever without a pass to come. Best effort: what it misses
+// keeps the memory that a plain thread keeps too.
+std::atomic<bool> g_trim_unaware{false};
+
+uint64_t trim_stacks(uint64_t now_ns) {
+  Trimmer& trimmer = g_trimmer;
+  uint64_t period = g_scheduler.config.trim_ms * 1000000;
+  if (chaos()) period = 1000000;
+  if (period == 0) return ~0ull;
+  if (trimmer.cursor == nullptr) {
+    bool wanted = trimmer.wanted || anything_ran();
+    g_trim_unaware.store(!wanted, std::memory_order_relaxed);
+    if (!wanted) return ~0ull;
+    if (trimmer.next_pass == 0) trimmer.next_pass = now_ns + period;
+    if (now_ns < trimmer.next_pass) return trimmer.next_pass;
+    trimmer.cursor = all_tasks();
+    trimmer.began = now_ns;
+    trimmer.young = false;
+    for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
+      Carrier& c = g_scheduler.carriers[i];
+      c.trim_switches.store(c.switches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+  }
+  look_at_some(&trimmer);
+  if (trimmer.cursor != nullptr) return now_ns;
+  // With a hundred thousand tasks a pass costs milliseconds: then they come less often.
+  uint64_t end = monotonic_ns();
+  uint64_t pause = (end - trimmer.began) * kCostPart;
+  trimmer.next_pass = end + (pause > period ? pause : period);
+  trimmer.wanted = trimmer.young;
+  return trimmer.next_pass;
+}
+
+}  // namespace wisp

@@ -1,0 +1,119 @@
+// Long-parked tasks give back unused stack, and what they use stays as it was. The fixture's
+// scheduler looks every millisecond.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <vector>
+
+#include "scheduler/internal.h"
+#include "unit/scheduler_fixture.h"
+
+namespace wisp::test {
+namespace {
+
+constexpr size_t kDeep = 40 * 1024;
+
+// Leaves kDeep bytes of the stack below its caller touched.
+WISP_NOINLINE uint32_t touch(uint32_t seed) {
+  volatile unsigned char deep[kDeep];
+  for (size_t i = 0; i < kDeep; i += 512) deep[i] = static_cast<unsigned char>(seed + i);
+  return deep[512];
+}
+
+size_t resident_pages(const char* from, size_t bytes) {
+  std::vector<unsigned char> present(bytes / 4096);
+  if (mincore(const_cast<char*>(from), bytes, present.data()) != 0) return 0;
+  size_t n = 0;
+  for (unsigned char p : present) n += p & 1;
+  return n;
+}
+
+struct Sleeper {
+  std::atomic<uint32_t> woken{0};
+  std::atomic<bool> parked{false};
+  WispTask* task = nullptr;
+};
+
+TEST(Trim, ParkedTasksGiveBackWhatTheyTouched) {
+  constexpr int kTasks = 256;  // on 4 carriers still more each than a pass is worth
+  std::vector<Sleeper> sleepers(kTasks);
+  Latch done(kTasks);
+  std::atomic<int> right{0};
+  uint64_t before = g_scheduler.trimmed_bytes.load();
+  for (int i = 0; i < kTasks; ++i) {
+    sleepers[i].task = spawn([&, i] {
+      Sleeper& s = sleepers[i];
+      volatile uint32_t mine[64];
+      for (uint32_t k = 0; k < 64; ++k) mine[k] = k * static_cast<uint32_t>(i);
+      touch(static_cast<uint32_t>(i));
+      s.parked = true;
+      while (s.woken.load() == 0) {
+        RuntimeEntry entry;
+        park(&s.woken, kForever, [&] { return s.woken.load() == 0; });
+      }
+      bool all = touch(3) == static_cast<unsigned char>(3 + 512);
+      for (uint32_t k = 0; k < 64; ++k) all &= mine[k] == k * static_cast<uint32_t>(i);
+      if (all) right++;
+      done.count_down();
+    });
+  }
+  for (Sleeper& s : sleepers)
+    while (!s.parked) usleep(1000);
+  // Half a minute: other programs may have the processors.
+  auto fat = [&] {
+    int n = 0;
+    for (Sleeper& s : sleepers) {
+      const Stack& stack = s.task->stack;
+      if (resident_pages(stack.base, stack.size) > 6) n++;
+    }
+    return n;
+  };
+  for (int looks = 0; looks < 3000 && fat() != 0; ++looks) usleep(10000);
+  EXPECT_EQ(0, fat());
+  // 10 pages each; a stack that an earlier task used may have had more.
+  EXPECT_GE(g_scheduler.trimmed_bytes.load() - before, uint64_t{kTasks} * (kDeep - 4 * 4096));
+  for (Sleeper& s : sleepers) {
+    RuntimeEntry entry;
+    s.woken = 1;
+    ParkingLot::unpark(&s.woken, 1);
+  }
+  done.wait();
+  EXPECT_EQ(kTasks, right);
+}
+
+// Wake-ups that come just when SysMonitor has its hands on the stack.
+TEST(Trim, WakesWhileItTrims) {
+  constexpr uint32_t kTasks = 32, kRounds = 150;
+  std::vector<std::atomic<uint32_t>> turn(kTasks);
+  Latch done(kTasks);
+  std::atomic<uint32_t> wrong{0};
+  for (uint32_t i = 0; i < kTasks; ++i)
+    spawn([&, i] {
+      for (uint32_t n = 0; n < kRounds; ++n) {
+        volatile uint32_t mine = n * 31 + i;
+        if (touch(i) != static_cast<unsigned char>(i + 512)) wrong++;
+        // Times on both sides of the two looks that make a task old.
+        RuntimeEntry entry;
+        park(&turn[i], monotonic_ns() + 1000 * (500 + 97 * ((n * 7 + i) % 40)),
+             [&] { return turn[i].load() == n; });
+        turn[i] = n + 1;
+        if (mine != n * 31 + i) wrong++;
+      }
+      done.count_down();
+    });
+  std::atomic<bool> stop{false};
+  std::thread waker([&] {
+    for (uint32_t k = 0; !stop; ++k) {
+      RuntimeEntry entry;
+      ParkingLot::unpark(&turn[k % kTasks], 1);
+      usleep(50);
+    }
+  });
+  done.wait();
+  stop = true;
+  waker.join();
+  EXPECT_EQ(0u, wrong);
+}
+
+}  // namespace
+}  // namespace wisp::test
