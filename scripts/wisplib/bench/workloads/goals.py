@@ -33,7 +33,7 @@ def rows():
     yield Row("monitor-all", "monitor wait/notify hand-over, all carriers", "MonitorHandover", (), "ns_per_handover", "ns", every, None, "most", 150, 100)
     yield Row("park", "park/unpark hand-over, all carriers", "ParkUnpark", (), "ns_per_handover", "ns", every, plain, "faster", None, None)
     yield Row("start", "start + join of a thread", "ThreadStart", (), "us_per_thread", "µs", every, plain, "part", 0.5, 0.2)
-    yield Row("memory", "RSS of 10,000 parked threads", "ManyParked", (), "rss_parked_kb", "kB", every, plain, "part", 1.0, 0.6)
+    yield Row("memory", "RSS of 10,000 threads parked for 3 s", "ManyParked", (), "rss_parked_kb", "kB", every, plain, "part", 1.0, 0.6)
     for kernel in ("sort", "compress", "parse", "gc"):
         yield Row(f"cpu-{kernel}", f"CPU-bound: {kernel}", "CpuBound", (), f"{kernel}_ms", "ms", every, plain, "part", 1.01, 1.0)
     for load in ("idle", "light"):

@@ -4,14 +4,18 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
-/** The memory that many parked threads take, as the kernel counts it (VmRSS). */
+/**
+ * The memory that many parked threads take, as the kernel counts it (VmRSS): at once, and when they have been
+ * parked for so long that Wisp has given unused stack back (its option trimMs: one to two seconds).
+ */
 public final class ManyParked {
     private static volatile boolean open;
 
     public static void main(String[] args) throws Exception {
-        Options options = new Options(ManyParked.class).define("threads", 10_000)
+        Options options = new Options(ManyParked.class).define("threads", 10_000).define("settle-ms", 3_000)
                 .define("kind", Threads.PLATFORM).parse(args);
         int count = options.number("threads", 1, 1_000_000);
+        int settle = options.number("settle-ms", 0, 600_000);
         String kind = options.text("kind", Threads.PLATFORM, Threads.VIRTUAL);
 
         AtomicInteger passed = new AtomicInteger();
@@ -33,6 +37,8 @@ public final class ManyParked {
         arrived.await();
         double startMillis = (System.nanoTime() - start) / 1e6;
         Thread.sleep(200); // lets the last ones really park
+        long fresh = Proc.status("VmRSS");
+        Thread.sleep(settle);
         long parked = Proc.status("VmRSS");
         long peak = Proc.status("VmHWM");
 
@@ -49,6 +55,7 @@ public final class ManyParked {
         Report.value("start_ms", startMillis);
         Report.value("wake_and_join_ms", wakeMillis);
         Report.value("rss_before_kb", before);
+        Report.value("rss_fresh_kb", fresh);
         Report.value("rss_parked_kb", parked);
         Report.value("rss_peak_kb", peak);
         Report.value("rss_per_thread_kb", (double) (parked - before) / count);
