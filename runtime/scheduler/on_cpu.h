@@ -44,7 +44,7 @@ class BasicOnCpu {
 
   // SysMonitor. acquire: as clear().
   bool claim() {
-    uint32_t expected = kClear;
+    uint16_t expected = kClear;
     return word_.compare_exchange_strong(expected, kClaimed, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
@@ -56,15 +56,16 @@ class BasicOnCpu {
   // release: a dispatcher that waits finds the stack as SysMonitor left it. Where a dispatcher has
   // written over the claim there is nothing to take back.
   void unclaim() {
-    uint32_t expected = kClaimed;
+    uint16_t expected = kClaimed;
     word_.compare_exchange_strong(expected, kClear, std::memory_order_release,
                                   std::memory_order_relaxed);
   }
 
  private:
-  static constexpr uint32_t kClear = 0, kRunning = 1, kClaimed = 2;
-  Atomic<uint32_t> word_{kClear};
-  Atomic<uint32_t> about_{0};
+  static constexpr uint16_t kClear = 0, kRunning = 1, kClaimed = 2;
+  // Together four bytes, for the task's first cache line.
+  Atomic<uint16_t> word_{kClear};
+  Atomic<uint16_t> about_{0};
 };
 
 using OnCpu = BasicOnCpu<>;
