@@ -64,7 +64,7 @@ TEST(Trim, ParkedTasksGiveBackWhatTheyTouched) {
     int n = 0;
     for (Sleeper& s : sleepers) {
       const Stack& stack = s.task->stack;
-      if (resident_pages(stack.base, stack.size) > 6) n++;
+      if (resident_pages(stack.base, stack.size) > 9) n++;
     }
     return n;
   };
