@@ -5,6 +5,8 @@
 //
 // It sleeps for ever while all carriers are idle, and long while nothing waits; who leaves work
 // behind in a way that only SysMonitor would notice says so (sysmon_notice, sysmon_watch_deadline).
+#include <algorithm>
+
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 
@@ -84,7 +86,8 @@ static bool retake(Carrier* c, WispTask* t) {
 }
 
 struct Findings {
-  bool waiting = false;   // a task waits somewhere: look again soon
+  bool waiting = false;   // a task waits somewhere that an idle carrier could run: look again soon
+  uint64_t due = ~0ull;   // ns: a carrier with work will have been kept for a tick
   bool moving = false;    // a carrier has switched since the last look
   bool starving = false;  // there is work, and no worker for an idle carrier
   bool pump_was_empty = false, pump_empty = false;  // at the last look, at this one
@@ -118,20 +121,25 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     return;
   }
   if (!work) return;
-  f->waiting = true;
+  uint64_t tick = s.config.sysmon_tick_us * 1000;
   // An idle carrier is the better cure: a thief takes the ring at once, a lone next task after it
   // has seen it wait.
-  if (s.idle.idle() != 0 && now_ns - c->seen_since < 4 * s.config.sysmon_tick_us * 1000) {
+  if (s.idle.idle() != 0 && now_ns - c->seen_since < 4 * tick) {
+    f->waiting = true;
     if (due) fire_timers(c, nullptr, now_ns);
     announce_work();
     return;
   }
-  if (now_ns - c->seen_since >= s.config.sysmon_tick_us * 1000) {
-    if (due && !retake(c, t))
-      fire_timers(c, nullptr, now_ns);
-    else if (!due)
-      retake(c, t);
+  if (now_ns - c->seen_since < tick) {
+    // Not every 100 us until then: on a busy machine the worker may just wait for its processor.
+    f->due = std::min(f->due, c->seen_since + tick);
+    return;
   }
+  f->waiting = true;
+  if (due && !retake(c, t))
+    fire_timers(c, nullptr, now_ns);
+  else if (!due)
+    retake(c, t);
 }
 
 // For ever it may sleep only while every carrier is in the idle set. A carrier without a task is
@@ -209,7 +217,7 @@ static void* sysmon_main(void*) {
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t trim_at = trim_stacks(now);
-    uint64_t wake_at = now + period;
+    uint64_t wake_at = std::min(now + period, std::max(f.due, now + kShortestNs));
     bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
     if (idle) {
       // A carrier given away by a task that went into the kernel leaves its timers to nobody,
