@@ -23,7 +23,7 @@ class ForkJoin(Workload):
             "the pool's own code scans or parks; Java code outside the pool cannot tell which. A pool's workers cannot be "
             "virtual threads, so there is no such column.")
     units = {"us_per_op": "us", "cpu_us_per_op": "us", "kernel_sleeps_per_op": "1", **{p: "us" for p in PHASES}}
-    budget = {"quick": 40, "full": 1500}
+    budget, weight = 1500, 160
     published = (
         Published("vanilla (60+240+20+15+10)", "429 ± 22", "us/op", STUDY),
         Published("three wake-ups", "415 ± 15", "us/op", STUDY),
@@ -35,9 +35,9 @@ class ForkJoin(Workload):
         jvm.build_bench()
 
     def series(self, context):
-        wanted = [(size, 1_000) for size in ((2, 4, 8, 16, 32) if context.full else (2, 4, 32))]
-        wanted += [(4, pause) for pause in ((100, 10_000, 50_000) if context.full else (10_000,))]
-        for jdk in context.jdks if context.full else context.newest():
+        wanted = [(size, 1_000) for size in context.size((2, 4, 32), (2, 4, 8, 16, 32), (2, 4, 8, 16, 32))]
+        wanted += [(4, pause) for pause in context.size((10_000,), (100, 10_000, 50_000), (100, 10_000, 50_000))]
+        for jdk in context.newest() if context.quick else context.jdks:
             for size, pause in wanted:
                 for kind in (jvm.PLAIN, jvm.WISP):
                     yield Series(self.runner(context, jdk, kind, size, pause), jdk=jdk.label, pool=size,
@@ -45,7 +45,7 @@ class ForkJoin(Workload):
 
     @staticmethod
     def runner(context, jdk, kind, size, pause):
-        seconds = 6 if context.full else 0.6
+        seconds = context.size(0.6, 2, 6)
         ops = max(40, int(seconds * 1e6 / (pause + 400)))
         arguments = ["--parallelism", size, "--pause", pause, "--ops", ops, "--traced", ops // 4]
         return lambda: jvm.run(jdk, kind, jvm.ALL_CORES, "ForkJoinRampUp", arguments)
