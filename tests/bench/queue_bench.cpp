@@ -102,10 +102,10 @@ void timer_first_expiry(benchmark::State& state) {
 }
 
 void timer_sizes(benchmark::internal::Benchmark* benchmark) {
-  for (int64_t pending : {0, 1'000, 100'000, 1'000'000}) benchmark->Arg(pending);
+  for (int64_t pending : {1'000, 100'000, 1'000'000}) benchmark->Arg(pending);
 }
 // A fixed number: the framework would fill and empty the heap again for each guess at one.
-BENCHMARK(timer_enter_and_cancel)->Apply(timer_sizes)->Iterations(2'000'000);
+BENCHMARK(timer_enter_and_cancel)->Arg(0)->Apply(timer_sizes)->Iterations(2'000'000);
 BENCHMARK(timer_expire_and_enter)->Apply(timer_sizes)->Iterations(50'000);
 BENCHMARK(timer_first_expiry)->Apply(timer_sizes)->Iterations(1);
 

@@ -84,12 +84,13 @@ class Child:
         self.errors = []
         self._reader = threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)
         self._reader.start()
-        watchdog = threading.Timer(120, self.process.kill)
+        watchdog = threading.Timer(jvm.time_left(120), self.process.kill)
         watchdog.start()
         line = self.process.stdout.readline().strip()
         watchdog.cancel()
         if not line:
             self.process.wait()
+            jvm.check_time()
             raise Failure(f"did not start: {self.said()}\n  {self.shown}")
         self.port = int(line.split("=")[1]) if "=" in line else None
         threading.Thread(target=self.process.stdout.read, daemon=True).start()
