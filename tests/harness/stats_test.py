@@ -174,6 +174,14 @@ class Rounds(unittest.TestCase):
 
 
 class ForkJoinTrace(unittest.TestCase):
+    def test_phases_must_fill_the_operation(self):
+        command.load_workloads()
+        forkjoin = sys.modules["wisplib.bench.workloads.forkjoin"]
+        values = dict({p: "20" for p in forkjoin.PHASES}, traced_total_us="102")
+        self.assertIs(forkjoin.adding_up(values), values)
+        with self.assertRaisesRegex(jvm.Failure, "add up to 100.0 us, the submitter measured 140.0"):
+            forkjoin.adding_up(dict(values, traced_total_us="140"))
+
     def test_timeline_and_phases(self):
         command.load_workloads()
         read = sys.modules["wisplib.bench.workloads.forkjoin"].read_timeline

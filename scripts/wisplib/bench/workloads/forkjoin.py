@@ -48,7 +48,7 @@ class ForkJoin(Workload):
         seconds = context.size(0.6, 2, 6)
         ops = max(40, int(seconds * 1e6 / (pause + 400)))
         arguments = ["--parallelism", size, "--pause", pause, "--ops", ops, "--traced", ops // 4]
-        return lambda: jvm.run(jdk, kind, jvm.ALL_CORES, "ForkJoinRampUp", arguments)
+        return lambda: adding_up(jvm.run(jdk, kind, jvm.ALL_CORES, "ForkJoinRampUp", arguments))
 
     def parts(self, context, results):
         keys = list(dict.fromkeys((s.key["jdk"], s.key["pool"], s.key["pause_us"]) for s in results.series))
@@ -90,6 +90,14 @@ class ForkJoin(Workload):
             if not one.failure and "timeline" in one.texts:
                 lanes, bounds = read_timeline(one.texts["timeline"])
                 yield f"{jvm.NAMES[kind]}, JDK {jdk}, pool of {pool}, pause {pause} us", lanes, bounds
+
+
+def adding_up(values):
+    """The values, when the phases are what the submitter measured around them: two readings of the clock may lie between."""
+    phases, total = sum(float(values[p]) for p in PHASES), float(values["traced_total_us"])
+    if abs(total - phases) > 0.02 * total + 3:
+        raise jvm.Failure(f"the phases add up to {phases:.1f} us, the submitter measured {total:.1f}")
+    return values
 
 
 def read_timeline(text):

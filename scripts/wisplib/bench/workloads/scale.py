@@ -20,7 +20,7 @@ class Scale(Workload):
             "best possible, beyond it a fall would be contention. For virtual threads the carriers are their parallelism, "
             "plain threads are pinned to as many cores. Pauses: N threads parked 20 frames deep, G1; safepoints of young "
             "collections by -Xlog:safepoint (JDK 13 and newer), full collections by System.gc(). "
-            "Plain threads only as many as the note says. Timers and run queue: the runtime's own structures, natively.")
+            "Plain threads and Wisp only as many as the notes say. Timers and run queue: the runtime's own structures, natively.")
     units = {"ns_per_hop": "ns", "cpu_ns_per_hop": "ns", "hops_per_s": "1/s", "start_us_per_thread": "us",
              "kb_per_thread": "kB", "full_gc_ms": "ms", "reach_us": "us", "pause_us": "us", "worst_pause_us": "us", "ns": "ns"}
     published = (Published("'waste' with more than 16 cores is admitted, without a figure", "–", "", "Dragonwell wiki, Wisp2"),)
@@ -32,7 +32,9 @@ class Scale(Workload):
     def series(self, context):
         every = (10, 100, 1_000, 3_000, 10_000, 30_000, 100_000)
         tasks = context.size((10, 1_000, 10_000), every, every)
-        self.most_plain, self.why_no_more = most_plain(context.size(3_000, 10_000, 10_000))
+        mine, limit = "more kernel threads in one process this benchmark does not ask of a machine", context.size(3_000, 10_000, 10_000)
+        self.most = {jvm.PLAIN: most([(limit, mine)], MAPPINGS, *KERNEL_THREADS), jvm.WISP: most([], MAPPINGS)}
+        tops = {kind: self.most.get(kind, (10**9, ""))[0] for kind in jvm.NAMES}
         cores = jvm.processors()
         carriers = [c for c in (1, 2, 4, 8, 16, 32, 64) if c <= max(4, cores * context.size(2, 8, 8))]
         parked = context.size((100, 3_000), (0, 100, 1_000, 3_000, 10_000, 30_000), (0, 100, 1_000, 3_000, 10_000, 30_000))
@@ -41,7 +43,7 @@ class Scale(Workload):
             for kind in jvm.kinds_for(jdk):
                 few = hops // 10 if kind == jvm.PLAIN else hops
                 for n in tasks:
-                    if kind != jvm.PLAIN or n <= self.most_plain:
+                    if n <= tops[kind]:
                         yield self.java(jdk, kind, jvm.ALL_CORES, "Rings", ["--threads", n, "--hops", max(few, n)],
                                         part="tasks", n=n)
                 for c in carriers:
@@ -49,7 +51,7 @@ class Scale(Workload):
                         yield self.java(jdk, kind, c, "Rings", ["--threads", 64, "--rings", 32, "--hops", few],
                                         part="carriers", n=c)
                 for n in parked:
-                    if kind != jvm.PLAIN or n <= self.most_plain:
+                    if n <= tops[kind]:
                         yield Series(lambda jdk=jdk, kind=kind, n=n: pauses(context, jdk, kind, n),
                                      jdk=jdk.label, part="pauses", n=n, kind=kind)
         yield Series(lambda: {k: f["ns"] for k, f in native.figures("wisp_queue_bench", ".*", 0.2).items()},
@@ -74,7 +76,9 @@ class Scale(Workload):
             return curves
 
         yield by_kind("Tasks: ns per hand-over, 4 tokens", part("tasks"), "ns_per_hop", ["n"])
-        yield Note(f"Plain threads stop at {self.most_plain:,}: {self.why_no_more}.")
+        for kind, (top, why) in self.most.items():
+            if top < 100_000:
+                yield Note(f"{jvm.NAMES[kind]}: sizes above {top:,} are left out: {why}.")
         yield by_kind("Tasks: start of a thread, us", part("tasks"), "start_us_per_thread", ["n"])
         yield by_kind("Tasks: resident memory of a parked thread, kB", part("tasks"), "kb_per_thread", ["n"])
         yield by_kind("Carriers: millions of hand-overs per second, 32 pairs", part("carriers"), "hops_per_s", ["n"], 1e-6, True)
@@ -104,18 +108,24 @@ class Scale(Workload):
                 yield Plot(name, caption, lambda panels=panels: plots.lines(panels))
 
 
-def most_plain(wanted):
-    """(how many plain threads are asked for, why not more). Each Java thread is a process identifier and some four
-    mappings of memory: stack and the JVM's guard pages in it."""
-    limits = [(wanted, "more kernel threads in one process this benchmark does not ask of a machine")]
-    for file, part, text in (("/proc/sys/kernel/threads-max", 2, "kernel.threads-max"), ("/proc/sys/kernel/pid_max", 2, "kernel.pid_max"),
-                             ("/proc/sys/vm/max_map_count", 5, "vm.max_map_count"), ("/sys/fs/cgroup/pids.max", 2, "the cgroup's pids.max")):
+# Files that say how many threads a machine bears, what a thread takes of it, its name. Two mappings of memory: the stack and
+# the JVM's guard pages in it; with 65,530 of them a Wisp process ended at 32,648 threads.
+MAPPINGS = ("/proc/sys/vm/max_map_count", 2, "vm.max_map_count")
+KERNEL_THREADS = (("/proc/sys/kernel/threads-max", 1, "kernel.threads-max"), ("/proc/sys/kernel/pid_max", 1, "kernel.pid_max"),
+                  ("/sys/fs/cgroup/pids.max", 1, "the cgroup's pids.max"))
+
+
+def most(limits, *files):
+    """(how many threads are asked for, why not more): the least of what the limits and these files allow."""
+    found = list(limits)
+    for file, part, name in files:
         try:
             value = int(Path(file).read_text())
-            limits.append((value // part, f"{text} is {value:,}"))
+            # A tenth is for the rest of the JVM, and of the machine.
+            found.append((value // part * 9 // 10, f"{name} is {value:,}, and each takes {part} of them"))
         except (OSError, ValueError):  # not there, or "max"
             pass
-    return min(limits, key=lambda found: found[0])
+    return min(found, key=lambda one: one[0], default=(10**9, ""))
 
 
 def pauses(context, jdk, kind, n):

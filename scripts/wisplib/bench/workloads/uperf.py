@@ -13,7 +13,8 @@ class UPerf(Workload):
     text = (f"{NODES} JVMs form a JGroups 5.5.7 cluster on loopback, in a network namespace of their own (needs root); "
             f"{THREADS} threads in each send synchronous requests of 1 kB to the others, four reads to one write. Requests per "
             f"second and node, of the last of {cluster.TESTS} tests (quick: 2) in the same cluster (the others warm up); more is better. "
-            "'virtual threads' is JGroups' own switch -use_virtual_threads. All nodes share this machine's cores, the "
+            "'virtual threads' are JGroups' own two switches, UPerf's -use_virtual_threads for the senders and use_vthreads for "
+            "the pool that handles what is received; the latter is on by default in JGroups 5.5 and is off for the other kinds. All nodes share this machine's cores, the "
             "published ones had a machine each. The figure is the mean of what the nodes say, each of which must have read "
             "and written; where UPerf's own total holds all nodes it must agree within 15 %. It is a plain mean of "
             "counts: what a node gets as an answer UPerf does not look at. JDK 17 or newer.")
