@@ -23,6 +23,23 @@ class Failure(Exception):
     """The run gave no usable result; the text says why and how to repeat it."""
 
 
+class OutOfTime(Exception):
+    """The deadline of the whole run came; nothing is said against what was running."""
+
+
+deadline = None  # of the present workload, on time.monotonic()'s clock; None: there is none
+
+
+def time_left(most):
+    """Seconds that something may take which is allowed `most`."""
+    return most if deadline is None else max(0.0, min(most, deadline - time.monotonic()))
+
+
+def check_time():
+    if deadline is not None and time.monotonic() >= deadline:
+        raise OutOfTime
+
+
 def in_checkout():
     """Else this is an installation, share/wisp, where nothing can be built."""
     return (ROOT / "CMakeLists.txt").is_file()
@@ -119,9 +136,10 @@ def run(jdk, kind, cores, program, args=(), java_options=(), timeout=300, classp
     start = time.monotonic()
     try:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=timeout,
+                              stderr=subprocess.PIPE, text=True, timeout=time_left(timeout),
                               preexec_fn=(lambda: os.sched_setaffinity(0, pin)) if pin else None)
     except subprocess.TimeoutExpired:
+        check_time()
         raise Failure(f"no result within {timeout:.0f} s\n  {shown}")
     values = dict(re.findall(r"^(\w+)=(.*)$", done.stdout, re.MULTILINE))
     if done.returncode != 0 or values.get("check") != "ok":

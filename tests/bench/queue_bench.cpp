@@ -87,16 +87,14 @@ void timer_expire_and_enter(benchmark::State& state) {
 // The worst single operation: the first expiry after so many were entered and none removed.
 void timer_first_expiry(benchmark::State& state) {
   auto pending = static_cast<size_t>(state.range(0));
+  // Outside the loop: to free a million timers takes milliseconds, which are not to be counted.
+  Pending timers(pending, 0);
   for (auto _ : state) {
-    state.PauseTiming();
-    Pending timers(pending, 0);
-    state.ResumeTiming();
     TimerNode* node = timers.heap.pop_if_due(UINT64_MAX);
+    benchmark::DoNotOptimize(node);
     state.PauseTiming();
-    if (node == nullptr || !timers.drains_in_order(pending - 1)) {
+    if (node == nullptr || !timers.drains_in_order(pending - 1))
       state.SkipWithError("timers lost or out of order");
-      return;
-    }
     state.ResumeTiming();
   }
 }
@@ -105,7 +103,7 @@ void timer_sizes(benchmark::internal::Benchmark* benchmark) {
   for (int64_t pending : {1'000, 100'000, 1'000'000}) benchmark->Arg(pending);
 }
 // A fixed number: the framework would fill and empty the heap again for each guess at one.
-BENCHMARK(timer_enter_and_cancel)->Apply(timer_sizes)->Iterations(2'000'000);
+BENCHMARK(timer_enter_and_cancel)->Arg(0)->Apply(timer_sizes)->Iterations(2'000'000);
 BENCHMARK(timer_expire_and_enter)->Apply(timer_sizes)->Iterations(50'000);
 BENCHMARK(timer_first_expiry)->Apply(timer_sizes)->Iterations(1);
 

@@ -69,6 +69,7 @@ void ping_pong(benchmark::State& state) {
   while (state.KeepRunningBatch(kBatch)) {
     pair.left = kBatch - 1;
     Switch(&pair.contexts[kHome], &pair.contexts[0], pair.tp, nullptr);
+    if (pair.left != 0) state.SkipWithError("a switch went elsewhere");
   }
 }
 void wisp_switch_with_fs(benchmark::State& state) { ping_pong<wisp_switch>(state); }
@@ -120,6 +121,7 @@ void boost_ping_pong(benchmark::State& state) {
   while (state.KeepRunningBatch(kBatch)) {
     pair.left = kBatch - 1;
     pair.jump(kHome, 0);
+    if (pair.left != 0) state.SkipWithError("a jump went elsewhere");
   }
 }
 void boost_jump_with_fs(benchmark::State& state) { boost_ping_pong<true>(state); }

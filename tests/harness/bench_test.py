@@ -35,6 +35,9 @@ class Arguments(unittest.TestCase):
             (["tiny", "--quick", "--full"], "--full: not allowed with argument --quick"),
             (["tiny", "--runs", "0"], "--runs: '0' is not a whole number from 1 to 1000"),
             (["tiny", "--runs", "-1"], "--runs"),
+            (["tiny", "--minutes", "0"], "--minutes: '0' is not a whole number from 1 to 1000"),
+            (["tiny", "--minutes", "1.5"], "--minutes: '1.5' is not"),
+            (["tiny", "--minutes", "5", "--full"], "not allowed with argument --minutes"),
             (["tiny", "--runs", "many"], "--runs: 'many' is not"),
             (["tiny", "--jdks", "7"], "--jdks: no JDK '7' here; accepted"),
             (["tiny", "--jdks", ""], "--jdks"),
@@ -55,7 +58,7 @@ class Arguments(unittest.TestCase):
     def test_help(self):
         done = bench("--help")
         self.assertEqual(done.returncode, 0)
-        for word in ("pingpong", "switch", "forkjoin", "scale", "goals", "http", "rpc", "echo", "udp", "file", "--quick", "--full", "--jdks", "--out", "--runs"):
+        for word in ("pingpong", "switch", "forkjoin", "scale", "goals", "http", "rpc", "echo", "udp", "file", "--quick", "--minutes", "--full", "--jdks", "--out", "--runs"):
             self.assertIn(word, done.stdout)
         man = (HERE.parents[1] / "docs" / "wisp.1").read_text().replace("\\-", "-")
         for option in set(re.findall(r"--[a-z]+", done.stdout)) - {"--help"}:

@@ -2,6 +2,7 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME harness.stats COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/stats_test.py)
 add_test(NAME harness.servers COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/servers_test.py)
+add_test(NAME harness.broken COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/broken_test.py)
 add_test(NAME harness.bench
   COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/bench_test.py $<TARGET_FILE:wisp>)
-set_tests_properties(harness.stats harness.servers harness.bench PROPERTIES LABELS harness TIMEOUT 240 SKIP_RETURN_CODE 77)
+set_tests_properties(harness.stats harness.servers harness.broken harness.bench PROPERTIES LABELS harness TIMEOUT 240 SKIP_RETURN_CODE 77)

@@ -1,16 +1,20 @@
 """What `wisp bench http` and `rpc` compute: wrk's answer, CPU per request, perf's samples; what they do without wrk,
 PostgreSQL, or with a server that fails. No server is started."""
 
+import argparse
+import http.server
 import os
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from wisplib import jdks, jvm  # noqa: E402
-from wisplib.bench import command, profile, runner, servers, workload, wrk  # noqa: E402
+from wisplib.bench import command, profile, runner, servers, wrk  # noqa: E402
+import fakes  # noqa: E402
 
 LINE = ("Running 2s test @ http://127.0.0.1:1/hello\n"
         "  1 threads and 64 connections\n"
@@ -84,15 +88,36 @@ class Profile(unittest.TestCase):
             self.assertNotRegex(name, profile.KERNEL)
 
 
+class WrongAnswers(unittest.TestCase):
+    """A server whose status is 200 and whose text is not what was asked for."""
+
+    def test_a_wrong_text_is_a_failure(self):
+        class Wrong(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"19 rows")
+
+            def log_message(self, *_):
+                pass
+        listener = http.server.HTTPServer(("127.0.0.1", 0), Wrong)
+        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        server = servers.Server.__new__(servers.Server)
+        server.kind, server.main = jvm.PLAIN, argparse.Namespace(port=listener.server_port, said=lambda: "")
+        command.load_workloads()
+        for module in ("http", "rpc"):
+            for load in sys.modules[f"wisplib.bench.workloads.{module}"].WORKLOADS[0].loads():
+                if load.answer is None:
+                    continue  # fortunes: the servlet compares its rows itself
+                with self.subTest(load.name), self.assertRaisesRegex(jvm.Failure, "wrong answer '19 rows'"):
+                    server.ask(load)
+        server.ask(servers.Load("right", "", "", (), (), "/", "19 rows", (), None))
+        listener.shutdown()
+        listener.server_close()
+
+
 class Servers(unittest.TestCase):
     """Series of servers with nothing behind them."""
-
-    class Silent:
-        bar = False
-
-        def step(self, *_):
-            pass
-        say = step
 
     class Pair(servers.Servers):
         name, quick = "pair", ("a", "b")
@@ -127,9 +152,7 @@ class Servers(unittest.TestCase):
 
     def run_pair(self, rows=None):
         jdk = jdks.Jdk(*[25 if f == "major" else f for f in jdks.Jdk._fields])
-        context = type("Context", (), {"full": False, "runs": 2, "interrupted": False, "rows": rows,
-                                       "newest": lambda self: [jdk]})()
-        return runner.run(self.Pair(), context, self.Silent())
+        return runner.run(self.Pair(), fakes.context([jdk], rows=rows), fakes.Silent())
 
     def test_loads_of_one_program_share_a_server(self):
         results = self.run_pair()

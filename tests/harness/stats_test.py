@@ -1,6 +1,7 @@
 """The statistics of the reports (scripts/wisplib/stats.py), and the trace reading of the fork/join workload."""
 
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -9,6 +10,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from wisplib import stats, table  # noqa: E402
 from wisplib.bench import command, machine, report, runner, workload  # noqa: E402
 from wisplib import jvm  # noqa: E402
+import fakes  # noqa: E402
 
 
 class Stats(unittest.TestCase):
@@ -107,13 +109,6 @@ class Machine(unittest.TestCase):
 
 
 class Rounds(unittest.TestCase):
-    class Silent:
-        bar = False
-
-        def step(self, *_):
-            pass
-        say = step
-
     def run_workload(self, full, limit, order):
         class Two(workload.Workload):
             name = "two"
@@ -121,10 +116,9 @@ class Rounds(unittest.TestCase):
             def series(self, context):
                 for kind in ("plain", "wisp"):
                     yield workload.Series(lambda kind=kind: order.append(kind) or {"ms": 1}, kind=kind, jdk="17")
-        context = type("Context", (), {"full": full, "runs": 2, "interrupted": False})
         before, runner.QUICK_LIMIT = runner.QUICK_LIMIT, limit
         try:
-            return runner.run(Two(), context, self.Silent())
+            return runner.run(Two(), fakes.context(full=full), fakes.Silent())
         finally:
             runner.QUICK_LIMIT = before
 
@@ -140,10 +134,54 @@ class Rounds(unittest.TestCase):
     def test_a_quick_run_ends_in_time_and_says_so(self):
         results = self.run_workload(False, -1, [])
         self.assertEqual([len(s.samples) for s in results.series], [0, 0])
-        self.assertIn("too slow, or too busy", results.notes[0])
+        self.assertIn("Not reached: JDK 17 plain; JDK 17 wisp", results.notes[0])
+        self.assertIsNone(jvm.deadline)
+
+    def test_a_program_is_ended_at_the_deadline_and_has_not_failed(self):
+        class Slow(workload.Workload):
+            name = "slow"
+
+            def series(self, context):
+                yield workload.Series(lambda: {"ms": 1}, kind="plain")
+                yield workload.Series(self.sleep, kind="wisp")
+
+            def sleep(self):
+                while True:  # as jvm.run does when its child is ended
+                    time.sleep(jvm.time_left(60))
+                    jvm.check_time()
+        before, runner.QUICK_LIMIT = runner.QUICK_LIMIT, 0.3
+        try:
+            begin = time.monotonic()
+            results = runner.run(Slow(), fakes.context(), fakes.Silent())
+        finally:
+            runner.QUICK_LIMIT = before
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual([len(s.samples) for s in results.series], [1, 0])
+        self.assertEqual(results.failures(), [])
+        self.assertEqual(results.cell("ms", kind="wisp"), "–")
+        self.assertIn("Not reached: wisp.", results.notes[0])
+
+    def test_minutes_are_shared_by_weight_and_leftovers_go_on(self):
+        first, second = workload.Workload(), workload.Workload()
+        first.name, first.weight, second.name, second.weight = "first", 30, "second", 90
+        context = fakes.context(chosen=[first, second], minutes=2)
+        whole = 120 - command.AT_THE_END
+        self.assertAlmostEqual(context.limit(first), whole / 4, delta=1)
+        context.ahead = [second]  # the first one took next to nothing
+        self.assertAlmostEqual(context.limit(second), whole, delta=1)
+        self.assertIsNone(fakes.context(full=True).limit(first))
+        self.assertEqual(fakes.context().limit(first), runner.QUICK_LIMIT)
 
 
 class ForkJoinTrace(unittest.TestCase):
+    def test_phases_must_fill_the_operation(self):
+        command.load_workloads()
+        forkjoin = sys.modules["wisplib.bench.workloads.forkjoin"]
+        values = dict({p: "20" for p in forkjoin.PHASES}, traced_total_us="102")
+        self.assertIs(forkjoin.adding_up(values), values)
+        with self.assertRaisesRegex(jvm.Failure, "add up to 100.0 us, the submitter measured 140.0"):
+            forkjoin.adding_up(dict(values, traced_total_us="140"))
+
     def test_timeline_and_phases(self):
         command.load_workloads()
         read = sys.modules["wisplib.bench.workloads.forkjoin"].read_timeline

@@ -6,8 +6,12 @@
 
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "gathered_options.h"
 
 using namespace wisp;
 
@@ -15,41 +19,15 @@ namespace {
 
 class OptionsTest : public testing::Test {
  protected:
-  void TearDown() override { options_free(&options_); }
-
   const Options& gather(std::vector<std::string> args, std::map<std::string, std::string> env = {},
                         bool java8 = false, bool launcher = true) {
-    options_free(&options_);
-    options_ = Options();
-    said_.clear();
-    env_ = std::move(env);
-    args.insert(args.begin(), "java");
-    std::vector<char*> argv;
-    for (std::string& arg : args) argv.push_back(arg.data());
-    ArgSources sources;
-    sources.argc = static_cast<int>(argv.size());
-    sources.argv = argv.data();
-    sources.argfiles = !java8;
-    sources.java_launcher = launcher;
-    sources.context = &env_;
-    sources.variable = [](void* context, const char* name) -> const char* {
-      auto& env = *static_cast<std::map<std::string, std::string>*>(context);
-      auto found = env.find(name);
-      return found == env.end() ? nullptr : found->second.c_str();
-    };
-    Report report;
-    report.context = &said_;
-    report.line = [](void* context, const char* line) {
-      static_cast<std::vector<std::string>*>(context)->emplace_back(line);
-    };
-    options_gather(&options_, sources, &report);
-    EXPECT_EQ(said_.size(), static_cast<size_t>(report.errors + report.skipped));
-    return options_;
+    got_ = std::make_unique<Gathered>(std::move(args), std::move(env), java8, launcher);
+    return got_->options;
   }
+  const std::vector<std::string>& said() const { return got_->said; }
 
-  Options options_;
-  std::map<std::string, std::string> env_;
-  std::vector<std::string> said_;
+ private:
+  std::unique_ptr<Gathered> got_;
 };
 
 const std::string kD = "-Dcom.alibaba.wisp.";
@@ -81,7 +59,7 @@ TEST_F(OptionsTest, Documented) {
   EXPECT_EQ(o.black.count, 2);
   EXPECT_EQ(o.white.count, 1);
   EXPECT_EQ(carriers_of(o), 2);
-  EXPECT_TRUE(said_.empty());
+  EXPECT_TRUE(said().empty());
 }
 
 TEST_F(OptionsTest, Precedence) {
@@ -113,8 +91,8 @@ TEST_F(OptionsTest, WispVariable) {
   EXPECT_FALSE(gather({"-XX:+UseWisp2", "Main"}, {{"WISP", "0"}}).enabled);
   EXPECT_FALSE(gather({"Main"}, {{"WISP", ""}}).enabled);
   EXPECT_FALSE(gather({"Main"}, {{"WISP", "yes"}}).enabled);
-  ASSERT_EQ(said_.size(), 1u);
-  EXPECT_EQ(said_[0], "WISP=yes: takes 1 (on), 0 (off) or always");
+  ASSERT_EQ(said().size(), 1u);
+  EXPECT_EQ(said()[0], "WISP=yes: takes 1 (on), 0 (off) or always");
 }
 
 TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
@@ -147,8 +125,8 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
   };
   for (const auto& c : cases) {
     const Options& o = gather({kD + c.text});
-    ASSERT_EQ(said_.size(), 1u) << c.text;
-    EXPECT_NE(said_[0].find(c.part), std::string::npos) << said_[0];
+    ASSERT_EQ(said().size(), 1u) << c.text;
+    EXPECT_NE(said()[0].find(c.part), std::string::npos) << said()[0];
     EXPECT_EQ(o.carriers, 0);
     EXPECT_EQ(o.sysmon_tick_us, kDefaultSysmonTickUs);
     EXPECT_EQ(o.stack_size, 0u);
@@ -156,9 +134,9 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
     EXPECT_EQ(o.trim_ms, kDefaultTrimMs);
   }
   gather({}, {{"JAVA_TOOL_OPTIONS", kD + "carrierEngines=x"}});
-  ASSERT_EQ(said_.size(), 1u);
-  EXPECT_EQ(said_[0].find("JAVA_TOOL_OPTIONS: -Dcom.alibaba.wisp.carrierEngines=x:"), 0u)
-      << said_[0];
+  ASSERT_EQ(said().size(), 1u);
+  EXPECT_EQ(said()[0].find("JAVA_TOOL_OPTIONS: -Dcom.alibaba.wisp.carrierEngines=x:"), 0u)
+      << said()[0];
 }
 
 TEST_F(OptionsTest, Sizes) {
@@ -170,7 +148,7 @@ TEST_F(OptionsTest, Sizes) {
 
 TEST_F(OptionsTest, OthersPropertiesAreLeftAlone) {
   gather({kD + "enableHandOff=true", "-Dcom.alibaba.wispy=1", kD + "carrierEnginesX=1"});
-  EXPECT_TRUE(said_.empty());
+  EXPECT_TRUE(said().empty());
 }
 
 TEST_F(OptionsTest, AgentOptions) {
@@ -181,14 +159,14 @@ TEST_F(OptionsTest, AgentOptions) {
   EXPECT_FALSE(o.enabled) << "the agent switches Wisp on by executing the JVM again";
   EXPECT_EQ(gather({"-agentpath:/x/other.so=carriers=3"}).carriers, 0);
   gather({"-agentlib:wisp=carrier=2"});
-  ASSERT_EQ(said_.size(), 1u);
-  EXPECT_EQ(said_[0].find("-agentpath: 'carrier=2' is not an option; write carriers=N"), 0u)
-      << said_[0];
+  ASSERT_EQ(said().size(), 1u);
+  EXPECT_EQ(said()[0].find("-agentpath: 'carrier=2' is not an option; write carriers=N"), 0u)
+      << said()[0];
   // The second life: the agent has put its options into WISP_OPTIONS.
   gather({"-agentpath:/x/libwisp.so=black=oops"},
          {{"WISP_REEXEC", "1"}, {"WISP_OPTIONS", "black=oops"}});
-  ASSERT_EQ(said_.size(), 1u) << "once";
-  EXPECT_EQ(said_[0].find("-agentpath: black: entry 'oops'"), 0u) << said_[0];
+  ASSERT_EQ(said().size(), 1u) << "once";
+  EXPECT_EQ(said()[0].find("-agentpath: black: entry 'oops'"), 0u) << said()[0];
 }
 
 TEST_F(OptionsTest, Files) {
@@ -202,7 +180,7 @@ TEST_F(OptionsTest, Files) {
   EXPECT_FALSE(gather({"@" + base + "-args"}, {}, true).enabled) << "JDK 8: a main class";
   EXPECT_FALSE(gather({"--disable-@files", "@" + base + "-args"}).enabled);
   EXPECT_FALSE(gather({"@" + base + "-missing", "Main"}).enabled);
-  EXPECT_TRUE(said_.empty()) << "the JVM says that itself";
+  EXPECT_TRUE(said().empty()) << "the JVM says that itself";
   unlink((base + "-vm").c_str());
   unlink((base + "-args").c_str());
 }

@@ -20,18 +20,22 @@ namespace {
 // Walks the whole heap (without recursion: it may be a list) and checks links and order.
 size_t check_structure(const TimerHeap& heap) {
   size_t count = 0;
-  std::vector<TimerNode*> todo;
-  if (heap.first() != nullptr) {
-    EXPECT_TRUE(heap.first()->prev == nullptr && heap.first()->sibling == nullptr);
-    todo.push_back(heap.first());
+  std::vector<const TimerNode*> todo;
+  EXPECT_TRUE(heap.empty() || heap.first()->prev == nullptr);
+  for (uint32_t i = 0; i < TimerHeap::kTrees; ++i) {
+    const TimerNode* root = heap.tree(i);
+    if (root == nullptr) continue;
+    EXPECT_TRUE(root->prev == nullptr && root->sibling == nullptr);
+    EXPECT_LE(heap.first()->deadline, root->deadline);
+    todo.push_back(root);
   }
   while (!todo.empty()) {
-    TimerNode* n = todo.back();
+    const TimerNode* n = todo.back();
     todo.pop_back();
     ++count;
     EXPECT_TRUE(n->queued);
-    TimerNode* left = n;
-    for (TimerNode* c = n->child; c != nullptr; left = c, c = c->sibling) {
+    const TimerNode* left = n;
+    for (const TimerNode* c = n->child; c != nullptr; left = c, c = c->sibling) {
       EXPECT_TRUE(c->prev == left);
       EXPECT_TRUE(c->deadline >= n->deadline);
       todo.push_back(c);
@@ -43,7 +47,7 @@ size_t check_structure(const TimerHeap& heap) {
 void random_operations(uint32_t seed, uint64_t deadline_range) {
   std::mt19937 rng(seed);
   TimerHeap heap;
-  std::vector<TimerNode> nodes(200);
+  std::vector<TimerNode> nodes(400);
   std::vector<TimerNode*> in, out;
   for (TimerNode& n : nodes) out.push_back(&n);
   std::multiset<uint64_t> reference;
@@ -134,6 +138,22 @@ void equal_deadlines_come_roughly_in_order() {
   for (TimerNode& n : nodes) ASSERT_TRUE(heap.pop_if_due(7) == &n);
 }
 
+// The longest list of siblings is what the longest single operation walks.
+size_t most_children(const TimerHeap& heap) {
+  size_t most = 0;
+  std::vector<const TimerNode*> todo;
+  for (uint32_t i = 0; i < TimerHeap::kTrees; ++i)
+    if (heap.tree(i) != nullptr) todo.push_back(heap.tree(i));
+  while (!todo.empty()) {
+    const TimerNode* n = todo.back();
+    todo.pop_back();
+    size_t children = 0;
+    for (const TimerNode* c = n->child; c != nullptr; c = c->sibling, ++children) todo.push_back(c);
+    most = std::max(most, children);
+  }
+  return most;
+}
+
 enum class Order { Rising, Falling, Random, Same };
 
 void a_million(Order order, const char* name) {
@@ -153,11 +173,13 @@ void a_million(Order order, const char* name) {
                                                   : 5;
     heap.insert(&nodes[i]);
   }
+  EXPECT_LE(most_children(heap), TimerHeap::kFlat + 20);
   auto t1 = Clock::now();
   // Every third is cancelled, as timed waits usually are; the rest fire.
   size_t left = kCount;
   for (size_t i = 0; i < kCount; i += 3, --left) heap.remove(&nodes[i]);
   auto t2 = Clock::now();
+  EXPECT_LE(most_children(heap), 2 * TimerHeap::kFlat);
   uint64_t last = 0;
   double slowest = 0;
   for (; left > 0; --left) {

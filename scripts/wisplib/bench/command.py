@@ -10,21 +10,52 @@ import os
 import re
 import signal
 import sys
+import time
 from pathlib import Path
 
 from .. import jdks, jvm
 from . import machine, report, runner
 
+# Seconds of --minutes that are kept for the plots and for servers that end.
+AT_THE_END = 25
+
 
 class Context:
     """What the user asked for; workloads read it."""
 
-    def __init__(self, options, found):
-        self.full, self.out, self.interrupted = options.full, options.out, False
-        self.runs = options.runs or (5 if options.full else 3)
-        self.all_jdks = found
+    def __init__(self, options, found, chosen=()):
+        self.full, self.timed, self.out, self.interrupted = options.full, bool(options.minutes), options.out, False
+        self.quick = not (self.full or self.timed)
+        self.runs = options.runs or (5 if options.full or options.minutes else 3)
         self.rows = options.rows
         self.jdks = found
+        self.ahead = list(chosen)  # the present workload and those after it
+        self.end = time.monotonic() + 60 * options.minutes - AT_THE_END if options.minutes else None
+        self.limits = {}
+        self.turns_left = 1
+
+    def size(self, quick, timed, full):
+        """How much of something: in a quick run, with --minutes, in a full run."""
+        return full if self.full else timed if self.timed else quick
+
+    def mode(self):
+        return self.size("quick", "timed", "full")
+
+    def limit(self, workload):
+        """Seconds after which all of it is ended; None: there is no such end. With --minutes what one workload
+        leaves is shared by those after it."""
+        if self.full:
+            return None
+        if not self.timed:
+            return runner.QUICK_LIMIT
+        if workload.name not in self.limits:
+            weights = {w.name: w.weight for w in self.ahead}
+            self.limits[workload.name] = max(5.0, (self.end - time.monotonic()) * workload.weight / sum(weights.values()))
+        return self.limits[workload.name]
+
+    def share(self):
+        """Seconds for one run, if every series is to have one before the workload's end."""
+        return jvm.time_left(86_400) / max(1, self.turns_left)
 
     def newest(self, least=8):
         """The newest of the chosen JDKs, for what need not be seen on each; [] when too old."""
@@ -58,12 +89,14 @@ def parse(arguments, workloads):
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{names}, or all")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--quick", action="store_true", help="under a minute per workload (the default)")
+    mode.add_argument("--minutes", metavar="N", help="all of the chosen workloads within N minutes, 1 to 1000: each gets "
+                      "its share of the time; the newest JDK unless --jdks says otherwise")
     mode.add_argument("--full", action="store_true", help="real figures; up to half an hour each")
     parser.add_argument("--jdks", metavar="LIST",
                         help="majors or full versions, e.g. 17,25.0.2 (default: quick the newest, full the newest of each major)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the reports (default: build/bench of the "
                         "checkout, else ./wisp-bench)")
-    parser.add_argument("--runs", metavar="N", help="runs of each, 1 to 1000 (default: quick 3, full 5)")
+    parser.add_argument("--runs", metavar="N", help="runs of each, 1 to 1000 (default: quick 3, else 5)")
     parser.add_argument("--rows", metavar="LIST", help=f"{with_rows(workloads.values())}: only these rows, by name or pattern")
     options = parser.parse_args(arguments)
     if not options.names:
@@ -71,10 +104,12 @@ def parse(arguments, workloads):
     for name in options.names:
         if name != "all" and name not in workloads:
             parser.error(f"'{name}' is no workload; takes {names}, or all")
-    if options.runs is not None:
-        if not re.fullmatch(r"[1-9]\d{0,2}|1000", options.runs):
-            parser.error(f"option --runs: '{options.runs}' is not a whole number from 1 to 1000")
-        options.runs = int(options.runs)
+    for name in ("runs", "minutes"):
+        value = getattr(options, name)
+        if value is not None:
+            if not re.fullmatch(r"[1-9]\d{0,2}|1000", value):
+                parser.error(f"option --{name}: '{value}' is not a whole number from 1 to 1000")
+            setattr(options, name, int(value))
     if options.out is None:
         options.out = jvm.ROOT / "build" / "bench" if jvm.in_checkout() else Path("wisp-bench")
     if options.out.exists() and not options.out.is_dir():
@@ -126,12 +161,13 @@ def main(arguments=None):
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a report also then
     progress = runner.Progress()
-    context = Context(options, found)
+    context = Context(options, found, chosen)
     about = machine.describe(found, arguments)
     sections = []
     for workload in chosen:
         if context.interrupted:
             break
+        context.ahead = chosen[chosen.index(workload):]
         results = runner.run(workload, context, progress)
         section = report.Section(workload, results, context)
         sections.append(section)

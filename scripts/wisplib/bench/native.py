@@ -21,9 +21,10 @@ def figures(program, pattern, seconds=0.1):
     try:
         done = subprocess.run([path, f"--benchmark_filter=^({pattern})$", "--benchmark_format=json",
                                f"--benchmark_min_time={seconds}"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=jvm.time_left(240))
         runs = json.loads(done.stdout)["benchmarks"]
     except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as failure:
+        jvm.check_time()
         raise jvm.Failure(f"{path}: {failure}")
     errors = [f"{r['name']}: {r['error_message']}" for r in runs if r.get("error_occurred")]
     if done.returncode != 0 or errors or not runs:

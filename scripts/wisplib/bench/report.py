@@ -17,13 +17,19 @@ class Section:
 
     def __init__(self, workload, results, context):
         self.workload, self.results = workload, results
-        self.parts = []
+        self.parts, self.drawn = [], {}
         if not results.unavailable and any(s.samples and not s.failure for s in results.series):
             self.parts = [p for p in workload.parts(context, results) if not isinstance(p, Table) or p.rows]
         self.published = [[p.what, p.figure, p.unit, p.source] for p in workload.published]
 
     def plots(self):
         return [p for p in self.parts if isinstance(p, Plot)]
+
+    def draw(self, plot):
+        """Once: the report is written again after each workload."""
+        if plot.name not in self.drawn:
+            self.drawn[plot.name] = clean(plot.draw())
+        return self.drawn[plot.name]
 
     def plot_file(self, plot):
         return f"{self.workload.name}-{plot.name}.svg"
@@ -115,13 +121,13 @@ def write(folder, about, sections, context):
     table.save(folder / "report.md", markdown(about, sections))
     table.save(folder / "report.csv", csv_lines(sections))
     table.save(folder / "report.json", json.dumps(
-        {"schema": 1, "mode": "full" if context.full else "quick", "machine": about,
+        {"schema": 1, "mode": context.mode(), "machine": about,
          "workloads": [s.json() for s in sections]}, indent=1))
     pictures = {}
     if plots.available():
         for section in sections:
             for plot in section.plots():
-                pictures[section.plot_file(plot)] = clean(plot.draw())
+                pictures[section.plot_file(plot)] = section.draw(plot)
     for name, svg in pictures.items():
         table.save(folder / name, svg)
     table.save(folder / "report.html", html.page(about, sections, pictures))

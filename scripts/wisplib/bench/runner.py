@@ -1,5 +1,6 @@
 """Runs a workload: a warm-up, then rounds in which every series has one turn, so that what else the
-machine does hits all alike. The time budget ends the rounds, never a round."""
+machine does hits all alike. In a full run the time budget ends the rounds, never a round. A quick run, and one
+with --minutes, has a deadline besides: what runs then is ended, and what was not reached is named."""
 
 import shutil
 import sys
@@ -30,10 +31,6 @@ class Progress:
         self.stream.flush()
 
 
-class Ended(Exception):
-    """The time of a quick run is over."""
-
-
 def attempt(series):
     """One run; a failure stays with the series and takes all its figures away."""
     try:
@@ -52,8 +49,9 @@ def is_number(value):
         return False
 
 
-# A quick run ends here even inside its first round: on a busy machine it shows less, not later.
-QUICK_LIMIT = 50
+# Seconds after which a quick run's programs are ended, even inside the first round: on a busy machine it shows
+# less, not later. What is left to a minute ends the servers and draws the report.
+QUICK_LIMIT = 48
 
 
 def warm_up(results, context):
@@ -82,43 +80,51 @@ def run(workload, context, progress):
         results.unavailable = str(reason)
         progress.say(f"{workload.name}: left out: {reason}")
         return results
-    first = [] if workload.warms_itself else list(warm_up(results, context))
-    total, done = len(first) + context.runs * len(results.series), 0
+    # What is built the first time, by javac or Maven, is not part of the minute.
+    start = max(start, time.monotonic() - 5)
+    limit = context.limit(workload)
+    jvm.deadline = limit and start + limit
     try:
-        for one in first:
-            progress.step(done, total, f"{workload.name}, warm-up: {one.label()}")
-            turn(one, workload, progress)
-            one.samples.clear()
-            done += 1
-        budget = workload.budget["full" if context.full else "quick"]
-        longest = 0
-        for number in range(context.runs):
-            begun = time.monotonic()
-            if number and begun - start + longest > budget:
-                results.notes.append(f"{number} of {context.runs} runs: another round would have passed "
-                                     f"the {budget} s that this mode gives the workload.")
-                break
-            for one in results.series:
-                if not context.full and time.monotonic() - start > QUICK_LIMIT:
-                    results.notes.append(f"Ended after {QUICK_LIMIT} s, within run {number + 1} of {context.runs}: the "
-                                         "machine is too slow, or too busy, for all of a quick run. --full has no such end.")
-                    raise Ended
-                done += 1
-                if not one.failure:
-                    progress.step(done, total, f"{workload.name}, run {number + 1}: {one.label()}")
-                    turn(one, workload, progress)
-            longest = max(longest, time.monotonic() - begun)
-    except Ended:
-        pass
+        rounds(workload, context, progress, results, start)
+    except jvm.OutOfTime:
+        missing = [one.label() for one in results.series if not one.samples and not one.failure]
+        results.notes.append(f"Ended after {limit:.0f} s, the time that this run gives the workload. " + (
+            f"Not reached: {'; '.join(missing)}." if missing else "The last round is not complete."))
     except KeyboardInterrupt:
         results.notes.append("Interrupted: this is what was measured so far.")
         context.interrupted = True
     finally:
+        jvm.deadline = None
         workload.finish()
     results.seconds = time.monotonic() - start
-    if progress.bar:
-        progress.say(f"{workload.name}: {results.seconds:.0f} s")
+    progress.say(f"{workload.name}: {results.seconds:.0f} s")
     return results
+
+
+def rounds(workload, context, progress, results, start):
+    first = [] if workload.warms_itself else list(warm_up(results, context))
+    total, done, longest = len(first) + context.runs * len(results.series), 0, 0
+    for one in first:
+        progress.step(done, total, f"{workload.name}, warm-up: {one.label()}")
+        context.turns_left = len(results.series) + len(first) - done
+        turn(one, workload, progress)
+        one.samples.clear()
+        done += 1
+    budget = context.limit(workload) or workload.budget
+    for number in range(context.runs):
+        begun = time.monotonic()
+        if number and begun - start + longest > budget:
+            results.notes.append(f"{number} of {context.runs} runs: another round would have passed "
+                                 f"the {budget:.0f} s that this mode gives the workload.")
+            break
+        for position, one in enumerate(results.series):
+            jvm.check_time()
+            done += 1
+            if not one.failure:
+                progress.step(done, total, f"{workload.name}, run {number + 1}: {one.label()}")
+                context.turns_left = len(results.series) - position
+                turn(one, workload, progress)
+        longest = max(longest, time.monotonic() - begun)
 
 
 def turn(one, workload, progress):

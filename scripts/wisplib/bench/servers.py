@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .. import jdks, jvm
@@ -83,12 +84,13 @@ class Child:
         self.errors = []
         self._reader = threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)
         self._reader.start()
-        watchdog = threading.Timer(120, self.process.kill)
+        watchdog = threading.Timer(jvm.time_left(120), self.process.kill)
         watchdog.start()
         line = self.process.stdout.readline().strip()
         watchdog.cancel()
         if not line:
             self.process.wait()
+            jvm.check_time()
             raise Failure(f"did not start: {self.said()}\n  {self.shown}")
         self.port = int(line.split("=")[1]) if "=" in line else None
         threading.Thread(target=self.process.stdout.read, daemon=True).start()
@@ -216,7 +218,7 @@ class Servers(Workload):
     def prepare(self, context):
         wrk.require()
         self.left_out, self.running, self.owners, self.chosen = [], {}, {}, []
-        names = self.pick(context.rows or ("*" if context.full else ",".join(self.quick)))
+        names = self.pick(context.rows or context.size(",".join(self.quick), "*", "*"))
         for load in self.loads():
             reasons = list(filter(None, map(missing, load.needs)))
             if load.name in names and not reasons:
@@ -229,7 +231,7 @@ class Servers(Workload):
         build()
 
     def series(self, context):
-        for jdk in context.reference() if context.full else context.newest():
+        for jdk in context.newest() if context.quick else context.reference():
             for load in self.chosen:
                 for kind in jvm.kinds_for(jdk):
                     if kind in load.kinds:
@@ -244,11 +246,11 @@ class Servers(Workload):
 
     def turn(self, context, jdk, kind, load):
         server = self.server(jdk, kind, load)
-        server.warm_up(load, 200_000, 10 if context.full else 3)
+        server.warm_up(load, 200_000, min(context.size(3, 5, 10), max(1, context.share() - 2)))
         return self.measure(context, server, load)
 
     def measure(self, context, server, load):
-        return server.under_load(load, 4 if context.full else 1)
+        return server.under_load(load, context.size(1, 2, 4))
 
     def server(self, jdk, kind, load):
         """Started by whoever needs it first; one that did not start is not tried again."""
@@ -265,10 +267,9 @@ class Servers(Workload):
 
     def finish(self):
         """Only its end says whether a server ran on Wisp; one that did not, or that does not end, has no figures."""
-        for place, server in self.running.items():
-            try:
-                if isinstance(server, Server):
-                    server.stop()
-            except Failure as failure:
+        with ThreadPoolExecutor(max(1, len(self.running))) as pool:  # all at once: an end may take seconds
+            ends = [(place, pool.submit(server.stop)) for place, server in self.running.items() if isinstance(server, Server)]
+        for place, end in ends:
+            if isinstance(end.exception(), Failure):
                 for one in self.owners[place]:
-                    one.failure = one.failure or str(failure)
+                    one.failure = one.failure or str(end.exception())

@@ -11,15 +11,15 @@ class File(Workload):
             "came. A ticker beside them sleeps 1 ms at a time: its longest delay says whether file calls keep other threads "
             "from running. The program has no virtual threads. The file lies in the folder of the reports.")
     units = {"operations_per_s": "1/s", "worst_tick_ms": "ms", "cpu_ns_per_operation": "ns"}
-    budget = {"quick": 40, "full": 900}
+    weight = 40
 
     def prepare(self, context):
         jvm.build_bench()
 
     def series(self, context):
-        wanted = [("read", "hot", 4)] + ([("mix", "hot", 4), ("read", "cold", 32)] if context.full else [])
-        seconds = 2 if context.full else 1
-        for jdk in context.reference() if context.full else context.newest():
+        wanted = [("read", "hot", 4)] + ([("mix", "hot", 4), ("read", "cold", 32)] if not context.quick else [])
+        seconds = context.size(1, 1, 2)
+        for jdk in context.newest() if context.quick else context.reference():
             for work, cache, threads in wanted:
                 arguments = ["--file", context.out / "filebench.data", "--threads", threads, "--seconds", seconds,
                              "--rounds", 1, "--cache", cache, "--work", work]

@@ -23,7 +23,7 @@ class ForkJoin(Workload):
             "the pool's own code scans or parks; Java code outside the pool cannot tell which. A pool's workers cannot be "
             "virtual threads, so there is no such column.")
     units = {"us_per_op": "us", "cpu_us_per_op": "us", "kernel_sleeps_per_op": "1", **{p: "us" for p in PHASES}}
-    budget = {"quick": 40, "full": 1500}
+    budget, weight = 1500, 160
     published = (
         Published("vanilla (60+240+20+15+10)", "429 ± 22", "us/op", STUDY),
         Published("three wake-ups", "415 ± 15", "us/op", STUDY),
@@ -35,9 +35,9 @@ class ForkJoin(Workload):
         jvm.build_bench()
 
     def series(self, context):
-        wanted = [(size, 1_000) for size in ((2, 4, 8, 16, 32) if context.full else (2, 4, 32))]
-        wanted += [(4, pause) for pause in ((100, 10_000, 50_000) if context.full else (10_000,))]
-        for jdk in context.jdks if context.full else context.newest():
+        wanted = [(size, 1_000) for size in context.size((2, 4, 32), (2, 4, 8, 16, 32), (2, 4, 8, 16, 32))]
+        wanted += [(4, pause) for pause in context.size((10_000,), (100, 10_000, 50_000), (100, 10_000, 50_000))]
+        for jdk in context.newest() if context.quick else context.jdks:
             for size, pause in wanted:
                 for kind in (jvm.PLAIN, jvm.WISP):
                     yield Series(self.runner(context, jdk, kind, size, pause), jdk=jdk.label, pool=size,
@@ -45,10 +45,10 @@ class ForkJoin(Workload):
 
     @staticmethod
     def runner(context, jdk, kind, size, pause):
-        seconds = 6 if context.full else 0.6
+        seconds = context.size(0.6, 2, 6)
         ops = max(40, int(seconds * 1e6 / (pause + 400)))
         arguments = ["--parallelism", size, "--pause", pause, "--ops", ops, "--traced", ops // 4]
-        return lambda: jvm.run(jdk, kind, jvm.ALL_CORES, "ForkJoinRampUp", arguments)
+        return lambda: adding_up(jvm.run(jdk, kind, jvm.ALL_CORES, "ForkJoinRampUp", arguments))
 
     def parts(self, context, results):
         keys = list(dict.fromkeys((s.key["jdk"], s.key["pool"], s.key["pause_us"]) for s in results.series))
@@ -90,6 +90,14 @@ class ForkJoin(Workload):
             if not one.failure and "timeline" in one.texts:
                 lanes, bounds = read_timeline(one.texts["timeline"])
                 yield f"{jvm.NAMES[kind]}, JDK {jdk}, pool of {pool}, pause {pause} us", lanes, bounds
+
+
+def adding_up(values):
+    """The values, when the phases are what the submitter measured around them: two readings of the clock may lie between."""
+    phases, total = sum(float(values[p]) for p in PHASES), float(values["traced_total_us"])
+    if abs(total - phases) > 0.02 * total + 3:
+        raise jvm.Failure(f"the phases add up to {phases:.1f} us, the submitter measured {total:.1f}")
+    return values
 
 
 def read_timeline(text):

@@ -50,21 +50,21 @@ class Goals(Workload):
     text = ("What Wisp set itself as targets. '>= N×': times as fast as the peer; '<= N×': part of the peer's time, "
             "memory or CPU. A ratio is the median of the ratios of the rounds. A missed goal is called so. "
             "A quick run takes a few rows only; --rows chooses others.")
-    budget = {"quick": 40, "full": 1800}
+    budget, weight = 1800, 190
 
     def row_names(self):
         return [row.name for row in rows()]
 
     def prepare(self, context):
         jvm.build_bench()
-        names = self.pick(context.rows or ("*" if context.full else ",".join(QUICK)))
+        names = self.pick(context.rows or context.size(",".join(QUICK), "*", "*"))
         self.chosen = [row for row in rows() if row.name in names]
 
     def series(self, context):
         for setting in NATIVE if SWITCH in self.chosen else ():
             yield Series(lambda setting=setting: {"ns": native.nanoseconds(SWITCH.program, NATIVE[setting])[NATIVE[setting]]},
                          **self.key("native", SWITCH, setting))
-        for jdk in context.reference():
+        for jdk in context.newest() if context.quick else context.reference():
             settings = {}
             for row in self.chosen:
                 if row is SWITCH or (row.peer and row.peer[0] not in jvm.kinds_for(jdk)):

@@ -23,7 +23,7 @@ class Http(Servers):
             "else the newest. A quick run's servers are 3 s warm, so the compiler is still at work in its figures.")
     units = {"per_s": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
              **{k: "ms" for k, _ in LATENCIES}, "max_ms": "ms", "requests": "1"}
-    budget = {"quick": 45, "full": 1800}
+    budget, weight = 1800, 320
     published = (Published("Wisp: throughput by plain threads'", "+10 … +30", "%", "as this project's task names it, no machine given"),)
 
     def loads(self):
@@ -46,7 +46,7 @@ class Http(Servers):
             yield by_kind(f"Latency, {name}, ms", results, metric, key)
         yield by_kind("CPU time of the server per request, us", results, "cpu_us", key)
         yield by_kind("CPU time of server, what it calls and load per request, us", results, "all_cpu_us", key)
-        if context.full:  # a quick run's servers are hardly warm: no verdict from them
+        if not context.quick:  # a quick run's servers are hardly warm: no verdict from them
             yield Table("Against the goals: capacity of Wisp by that of plain threads, by the table above",
                         ["what", "jdk", "Wisp : plain", "goal"], list(self.goals(results)))
         yield Note("Capacity is what a machine without idle time could serve; it is computed from CPU time, not measured. On a "

@@ -7,15 +7,15 @@ from wisplib.bench.workload import Series, Workload, by_kind
 class Loopback(Workload):
     """A program of java/bench whose clients each wait for a reply; `sizes` are the numbers of clients."""
     units = {"round_trips_per_s": "1/s", "cpu_us_per_trip": "us", "cpu_ms": "ms"}
-    budget = {"quick": 40, "full": 900}
 
     def prepare(self, context):
         jvm.build_bench()
 
     def series(self, context):
-        seconds = ["--seconds", 3, "--warmup", 3] if context.full else ["--seconds", 1, "--warmup", 1]
-        for jdk in context.reference() if context.full else context.newest():
-            for count in self.sizes if context.full else self.sizes[:1]:
+        seconds = context.size(1, 2, 3)
+        seconds = ["--seconds", seconds, "--warmup", seconds]
+        for jdk in context.newest() if context.quick else context.reference():
+            for count in context.size(self.sizes[:1], self.sizes, self.sizes):
                 for kind in jvm.kinds_for(jdk):
                     yield Series(lambda jdk=jdk, kind=kind, count=count: jvm.run(
                         jdk, kind, jvm.ALL_CORES, self.program, [self.option, count, *seconds]), jdk=jdk.label, clients=count, kind=kind)
@@ -37,7 +37,7 @@ class Udp(Loopback):
     text = ("64 bytes to one of 10 server sockets and back, with a time limit of 1 s per answer, all in one process; "
             "java/bench/.../UdpBench.java. A lost datagram is asked for again and counted as lost; an answer meant for another "
             "client fails the run.")
-    units = dict(Loopback.units, lost="1")
+    units, weight = dict(Loopback.units, lost="1"), 40
     program, option, sizes = "UdpBench", "--clients", (100,)
 
     def parts(self, context, results):

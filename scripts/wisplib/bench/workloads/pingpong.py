@@ -17,7 +17,7 @@ class PingPong(Workload):
             "the fastest for them; with more they cross cores and pay two kernel wake-ups per round trip. A new JVM per "
             "run, its compilation is part of the time, as in the published figures.")
     units = {"ms": "ms", "tail_ns": "ns"}
-    budget = {"quick": 40, "full": 1800}
+    budget, weight = 1800, 130
     published = (
         Published("threads -> Wisp", "13,212 -> 882", "ms", WIKI),
         Published("Wisp off, 1 core", "108,259 / 116,458", "ms", STUDY),
@@ -32,8 +32,8 @@ class PingPong(Workload):
     def trips(self, context, kind, cores):
         """Plain threads on several cores take a minute for all; a quick run is short everywhere."""
         if kind == jvm.PLAIN and cores != 1:
-            return 200_000 if context.full else 20_000
-        return TRIPS if context.full else 300_000
+            return context.size(20_000, 50_000, 200_000)
+        return context.size(300_000, TRIPS, TRIPS)
 
     def series(self, context):
         self.short = self.trips(context, jvm.PLAIN, jvm.ALL_CORES)

@@ -20,7 +20,7 @@ class Rpc(Servers):
             "scheduling is in neither; that of virtual threads is Java code, which perf cannot name.")
     units = {"per_s": "1/s", "per_core": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
              "kernel_sched_pct": "%", "libwisp_pct": "%", "p50_ms": "ms", "p99_ms": "ms", "p99_9_ms": "ms"}
-    budget = {"quick": 45, "full": 900}
+    weight = 90
     published = (Published("10 RPCs per request", "–", "", "an estimate in the Dragonwell wiki, not a measurement"),)
 
     def loads(self):
@@ -40,7 +40,7 @@ class Rpc(Servers):
         values = super().measure(context, server, load)
         values["per_core"] = per_core(values["cpu_us"], values["beside_cpu_us"])
         if not self.no_profile:
-            seconds = 4 if context.full else 1
+            seconds = context.size(1, 3, 4)
             with ThreadPoolExecutor(1) as pool:
                 loaded = pool.submit(wrk.run, server.url(load.path), CONNECTIONS, seconds + 1)
                 values.update(profile.of(server.pids(), seconds))

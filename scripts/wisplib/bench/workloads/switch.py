@@ -21,7 +21,7 @@ class Switch(Workload):
             "Thread.yield there runs one thread per core beside another one. Plain threads on 1 core are pinned to it.")
     units = {"m_per_s": "M/s"}
     published = (Published("coroutine switches, 2.5 GHz", "14", "M/s", "Dragonwell wiki, Wisp"),)
-    budget = {"quick": 40, "full": 900}
+    weight = 110
 
     def prepare(self, context):
         jvm.build_bench()
@@ -29,7 +29,7 @@ class Switch(Workload):
     def series(self, context):
         for name, label in (("wisp_switch_with_fs", jvm.WISP), ("boost_jump_with_fs", "boost")):
             yield Series(lambda name=name: self.measure_native(name), jdk="–", what="native", cores=1, kind=label)
-        for jdk in context.jdks if context.full else context.newest():
+        for jdk in context.newest() if context.quick else context.jdks:
             for what in PROGRAMS:
                 for cores in (1, jvm.ALL_CORES):
                     for kind in jvm.kinds_for(jdk):
@@ -44,7 +44,7 @@ class Switch(Workload):
     @staticmethod
     def measure(context, what, jdk, kind, cores):
         program, option, times = PROGRAMS[what]
-        count = times[kind != jvm.PLAIN] * (3 if context.full else 1)
+        count = times[kind != jvm.PLAIN] * context.size(1, 1, 3)
         threads = 2 * (cores or jvm.processors()) if program == "YieldBench" else 2
         arguments = ["--threads", threads] if program == "YieldBench" else []
         values = jvm.run(jdk, kind, cores, program, [option, count, *arguments])

@@ -64,6 +64,7 @@ public final class EchoBench {
         listener.close();
 
         Report.check("broken connections", 0, broken.get());
+        Report.check("measured any (1: yes)", 1, Math.min(1, trips));
         Report.value("round_trips_per_s", trips / took);
         Report.value("cpu_us_per_trip", cpu * 1000.0 / Math.max(1, trips));
         Report.value("cpu_ms", cpu);

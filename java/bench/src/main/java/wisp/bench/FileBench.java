@@ -27,6 +27,7 @@ public final class FileBench {
     private final String work;
     private final AtomicLong operations = new AtomicLong();
     private final AtomicLong bytes = new AtomicLong();
+    private final AtomicLong wrong = new AtomicLong();
 
     private FileBench(Options options) throws IOException {
         path = Paths.get(options.text("file"));
@@ -36,7 +37,7 @@ public final class FileBench {
         work = options.text("work", "read", "mix", "sync");
         byte[] piece = new byte[1 << 20];
         for (int i = 0; i < piece.length; i += 8) {
-            piece[i] = (byte) (i >> 12);
+            piece[i] = mark(i);
         }
         try (FileChannel out = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
             for (int at = 0; at < fileSize; at += piece.length) {
@@ -75,6 +76,7 @@ public final class FileBench {
         Report.samples("operations_per_s", rates);
         Report.samples("worst_tick_ms", worst);
         Report.samples("cpu_ns_per_operation", cpu); // what is left to compare on a loaded machine
+        Report.check("blocks with another block's content, or not read at all", 0, bench.wrong.get());
         Report.check("whole blocks", bench.operations.get() * bench.block, bench.bytes.get());
         Report.valid();
     }
@@ -127,12 +129,17 @@ public final class FileBench {
                     long at = (long) random.nextInt((fileSize - block) / PAGE + 1) * PAGE;
                     if (work.equals("sync") || work.equals("mix") && i == 9) {
                         direct.clear();
+                        direct.put(0, mark(at));
                         moved += file.getChannel().write(direct, at);
                         if (work.equals("sync")) {
                             file.getChannel().force(false);
                         }
                     } else {
                         moved += read(file, direct, heap, at);
+                        byte first = by.equals("random") ? heap[0] : direct.get(0);
+                        if (first != mark(at)) {
+                            wrong.incrementAndGet();
+                        }
                     }
                     count++;
                 }
@@ -140,8 +147,14 @@ public final class FileBench {
             operations.addAndGet(count);
             bytes.addAndGet(moved);
         } catch (IOException e) {
-            throw new AssertionError(e);
+            e.printStackTrace();
+            wrong.incrementAndGet();
         }
+    }
+
+    /** The first byte of the page at that place: which of its megabyte's 256 pages it is. */
+    private static byte mark(long at) {
+        return (byte) (at >> 12);
     }
 
     private int read(RandomAccessFile file, ByteBuffer direct, byte[] heap, long at) throws IOException {

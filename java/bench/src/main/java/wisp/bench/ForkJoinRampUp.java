@@ -67,13 +67,15 @@ public final class ForkJoinRampUp {
         PoolTrace trace = new PoolTrace();
         ForkJoinPool pool = trace.pool(parallelism);
         for (int i = -ops; i < ops; i++) {
+            long start = System.nanoTime();
             trace.submitter.record(PoolTrace.Event.SUBMIT);
             ForkJoinTask<Long> task = pool.submit(new Tree(0, leaves));
             trace.submitter.record(PoolTrace.Event.PARK);
             long result = task.join();
             trace.submitter.record(PoolTrace.Event.UNPARK);
+            long nanos = System.nanoTime() - start;
             Report.check("sum over the leaves, traced", expected, result);
-            trace.operationDone(i >= 0);
+            trace.operationDone(i >= 0, nanos);
             LockSupport.parkNanos(pauseMicros * 1_000L);
         }
         pool.shutdown();

@@ -1,5 +1,6 @@
 package wisp.bench;
 
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -17,6 +18,7 @@ public final class IdleCpu {
         int count = options.number("threads", 0, 100_000);
         String kind = options.text("kind", Threads.PLATFORM, Threads.VIRTUAL);
 
+        Thread[] waiting = new Thread[count];
         for (int i = 0; i < count; i++) {
             Thread parked = Threads.unstarted(kind, () -> {
                 while (true) {
@@ -27,6 +29,7 @@ public final class IdleCpu {
                 parked.setDaemon(true);
             }
             parked.start();
+            waiting[i] = parked;
         }
         work(2_000); // compiles it, so that the load is the same from the first tick on
         Proc.cpuMillis();
@@ -36,22 +39,28 @@ public final class IdleCpu {
         long cpuBefore = Proc.cpuMillis();
         long sleepsBefore = Proc.sleeps();
         long start = System.nanoTime();
-        int ticks = 0;
+        AtomicInteger ticks = new AtomicInteger();
         if (light) {
             Runnable load = () -> {
                 for (int i = 0; i < seconds * 100; i++) {
                     LockSupport.parkNanos(10_000_000);
                     work(1);
+                    ticks.incrementAndGet();
                 }
             };
             Threads.runAll(kind, load);
-            ticks = seconds * 100;
         } else {
             Thread.sleep(seconds * 1_000L);
         }
         long cpuMillis = Proc.cpuMillis() - cpuBefore;
         double elapsed = (System.nanoTime() - start) / 1e9;
-        Report.value("ticks", ticks);
+        Report.check("ticks of work", light ? seconds * 100 : 0, ticks.get());
+        int alive = 0;
+        for (Thread one : waiting) {
+            alive += one.isAlive() ? 1 : 0;
+        }
+        Report.check("threads still parked", count, alive);
+        Report.value("ticks", ticks.get());
         Report.value("seconds", elapsed);
         Report.value("cpu_ms", cpuMillis);
         Report.value("cpu_ms_per_s", cpuMillis / elapsed);

@@ -74,8 +74,11 @@ final class PoolTrace {
         return thread instanceof Worker ? ((Worker) thread).lane : null;
     }
 
-    /** Takes the events of the operation that has just ended apart (not in the warm-up), and forgets them. */
-    void operationDone(boolean keep) {
+    /**
+     * Takes the events of the operation that has just ended apart (not in the warm-up), and forgets them. {@code nanos} is what
+     * the submitter measured from outside: the phases must fill it.
+     */
+    void operationDone(boolean keep, long nanos) {
         List<Lane> active = new ArrayList<>();
         for (Lane lane : workers) {
             if (lane.count > 0) {
@@ -97,9 +100,11 @@ final class PoolTrace {
         }
         firstDone = Math.max(firstDone, allRun); // one was done before the last began: no full parallelism
         long result = submitter.time(Event.UNPARK, false);
+        boolean inOrder = submit <= root && allRun <= complete && complete <= result;
+        Report.check("phases in their order (1: yes)", 1, inOrder ? 1 : 0);
         if (keep) {
             operations.add(new double[] {(root - submit) / 1e3, (allRun - root) / 1e3, (firstDone - allRun) / 1e3,
-                (complete - firstDone) / 1e3, (result - complete) / 1e3, active.size()});
+                (complete - firstDone) / 1e3, (result - complete) / 1e3, active.size(), nanos / 1e3});
             timelines.add(timeline(active, submit));
         }
         submitter.count = 0;
@@ -134,12 +139,15 @@ final class PoolTrace {
         Arrays.sort(order, (a, b) -> Double.compare(total(a), total(b)));
         int from = order.length / 4;
         int to = Math.max(from + 1, order.length * 3 / 4);
-        for (int phase = 0; phase <= PHASES; phase++) {
+        String[] names = Arrays.copyOf(PHASE_NAMES, PHASES + 2);
+        names[PHASES] = "participants";
+        names[PHASES + 1] = "traced_total";
+        for (int phase = 0; phase < names.length; phase++) {
             double sum = 0;
             for (int i = from; i < to; i++) {
                 sum += operations.get(order[i])[phase];
             }
-            Report.value(phase < PHASES ? PHASE_NAMES[phase] + "_us" : "participants", sum / (to - from));
+            Report.value(phase == PHASES ? names[phase] : names[phase] + "_us", sum / (to - from));
         }
         System.out.println("timeline=" + timelines.get(order[order.length / 2]));
     }

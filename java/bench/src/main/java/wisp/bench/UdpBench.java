@@ -59,6 +59,7 @@ public final class UdpBench {
             thread.join();
         }
         Report.check("broken clients", 0, broken.get());
+        Report.check("measured any (1: yes)", 1, Math.min(1, trips));
         Report.value("round_trips_per_s", trips / took);
         Report.value("cpu_us_per_trip", cpu * 1000.0 / Math.max(1, trips));
         Report.value("lost", LOST.sum());

@@ -1,0 +1,136 @@
+"""Each program of java/bench, broken on purpose, must call its result wrong; so must the native benchmarks' reader
+and that of UPerf. A check that nothing can make fail would let a wrong answer pass as a fast one.
+Needs a JDK with javac; exit code 77 without one."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from wisplib import jdks, jvm  # noqa: E402
+from wisplib.bench import cluster, native  # noqa: E402
+
+# program, what of its source, what instead, arguments
+BROKEN = [
+    ("PingPong", "sum += message;", "sum += i == 3 ? 0 : message;", ["--trips", 100]),
+    ("YieldBench", "done.addAndGet(count);", "done.addAndGet(count - 1);", ["--yields", 100]),
+    ("ParkUnpark", "turn = mine + 1;", "turn = mine + (mine == last - 1 ? 2 : 1);", ["--handovers", 100]),
+    ("MonitorHandover", "turns++;", "turns += i == 0 ? 0 : 1;", ["--handovers", 100]),
+    ("ThreadStart", "bodies[i] = ran::incrementAndGet;", "bodies[i] = () -> { };", ["--threads", 20]),
+    ("Rings", "passed.addAndGet(mine);", "passed.addAndGet(mine - 1);", ["--threads", 8, "--hops", 80]),
+    ("ManyParked", "passed.incrementAndGet();", "", ["--threads", 10]),
+    ("ParkedPauses", "return 1;", "return 0;", ["--threads", 4, "--megabytes", 1, "--collections", 1]),
+    ("ForkJoinRampUp", "long sum = right + left.join();", "long sum = right + left.join() + (from == 0 ? 1 : 0);", ["--ops", 10]),
+    ("EchoBench", "in.readFully(message);", "in.readFully(message); message[0] ^= 1;",
+     ["--connections", 2, "--seconds", 1, "--warmup", 0]),
+    ("UdpBench", "socket.send(packet);", "packet.getData()[1] ^= 1; socket.send(packet);",
+     ["--clients", 2, "--servers", 1, "--seconds", 1, "--warmup", 0]),
+    ("FileBench", "return file.getChannel().read(direct, at);", "return file.getChannel().read(direct, at < PAGE ? at : at - PAGE);",
+     ["--megabytes", 1, "--seconds", 1, "--rounds", 1]),
+    ("CpuBound", "sum = sum * 31 + numbers[i];", "sum = sum * 30 + numbers[i];", ["--kernel", "sort", "--rounds", 3]),
+    ("IdleCpu", "ticks.incrementAndGet();", "", ["--load", "light", "--seconds", 1]),
+]
+
+
+class Programs(unittest.TestCase):
+    def test_no_program_was_forgotten(self):
+        programs = {f.stem for f in jvm.BENCH_SOURCES.rglob("*.java") if "public static void main(" in f.read_text()}
+        self.assertEqual(programs, {program for program, *_ in BROKEN})
+
+    def test_a_broken_program_says_so(self):
+        jdk = jdks.find()[-1]
+        with tempfile.TemporaryDirectory() as folder:
+            classes, sources = Path(folder) / "classes", []
+            for program, old, new, _ in BROKEN:  # under other names, so that one compiler compiles all
+                source, = jvm.BENCH_SOURCES.rglob(f"{program}.java")
+                text = source.read_text()
+                self.assertEqual(text.count(old), 1, f"'{old}' is in {program} {text.count(old)} times")
+                sources.append(Path(folder) / f"Broken{program}.java")
+                sources[-1].write_text(re.sub(rf"\b{program}\b", f"Broken{program}", text.replace(old, new)))
+            jvm.compile_java(sources, classes, [jvm.build_bench()])
+            for program, _, _, arguments in BROKEN:
+                with self.subTest(program):
+                    done = subprocess.run([f"{jdk.home}/bin/java", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jvm.bench_classes()}",
+                                           f"wisp.bench.Broken{program}", *map(str, arguments)], cwd=folder,
+                                          env=jdks.plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                          timeout=120)
+                    self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                    self.assertIn("WRONG RESULT", done.stderr)
+                    self.assertNotIn("check=ok", done.stdout)
+
+
+class Native(unittest.TestCase):
+    """A benchmark program that reports an error, as those of tests/bench do when what comes out is wrong."""
+
+    def figures(self, **run):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "build" / "bin" / "fake"
+            program.parent.mkdir(parents=True)
+            answer = json.dumps({"benchmarks": [dict({"name": "steal", "cpu_time": 1.5}, **run)]})
+            program.write_text(f"#!/bin/sh\necho '{answer}'\n")
+            program.chmod(0o755)
+            before, jvm.ROOT = jvm.ROOT, Path(folder)
+            try:
+                return native.figures("fake", ".*")
+            finally:
+                jvm.ROOT = before
+
+    def test_an_error_has_no_figure(self):
+        self.assertEqual(self.figures(), {"steal": {"ns": 1.5}})
+        with self.assertRaisesRegex(jvm.Failure, "steal: items lost"):
+            self.figures(error_occurred=True, error_message="items lost")
+
+    def test_the_programs_report_one(self):
+        for name in ("queue_bench.cpp", "switch_bench.cpp"):
+            self.assertIn("SkipWithError", (ROOT / "tests" / "bench" / name).read_text())
+
+
+def node(tests=2, reads=800, menu=False, name="n1", total=None):
+    """What a node of UPerf prints."""
+    text = ""
+    for _ in range(tests):
+        text += "[1] Start test [2] View\n" if menu else ""
+        text += f"running for 3 seconds\n9: 1 reqs/sec (1 reads 1 writes)\n10: 1,000 reqs/sec ({reads} reads 200 writes)\n\n\ndone (in 1000 ms)\n"
+        if total:
+            text += f"======= Results: ====\nn1: 1,000.00 reqs/sec (800 gets, 200 puts)\nn2: 1,000.00 reqs/sec (800 gets, 1 puts)\n\nThroughput: {total} reqs/sec/node (1MB/sec)\n"
+    return text + ("[1] Start test\n" if menu else "") + "wisp: tasks=40 switches=7\n"
+
+
+class UPerf(unittest.TestCase):
+    def test_mean_of_the_nodes(self):
+        found = cluster.read_result([node(menu=True), node()], jvm.WISP, 2)
+        self.assertEqual(found, {"per_node": 1000, "slowest_node": 1000})
+
+    def test_a_node_that_read_nothing_or_did_not_finish(self):
+        for bad in (node(reads=0), node(tests=1), "", node().replace("done (in", "gone (in")):
+            with self.subTest(bad), self.assertRaisesRegex(jvm.Failure, "node 2 has"):
+                cluster.read_result([node(menu=True), bad], jvm.PLAIN, 2)
+
+    def test_uperfs_own_total_must_agree(self):
+        self.assertEqual(cluster.read_result([node(menu=True, total="1,050.00"), node()], jvm.PLAIN, 2)["per_node"], 1000)
+        with self.assertRaisesRegex(jvm.Failure, "UPerf's own 2,000.00"):
+            cluster.read_result([node(menu=True, total="2,000.00"), node()], jvm.PLAIN, 2)
+
+    def test_a_node_not_on_wisp(self):
+        with self.assertRaisesRegex(jvm.Failure, "not every node on Wisp"):
+            cluster.read_result([node(menu=True), node().replace("tasks=40", "tasks=0")], jvm.WISP, 2)
+
+    def test_the_pool_is_of_the_asked_kind(self):
+        for stack in cluster.TRANSPORTS:
+            self.assertIn('use_vthreads="false"', cluster.configuration(stack, jvm.PLAIN, True))
+            self.assertIn('use_vthreads="false"', cluster.configuration(stack, jvm.WISP, False))
+            self.assertIn('use_vthreads="true"', cluster.configuration(stack, jvm.VIRTUAL, False))
+
+
+if __name__ == "__main__":
+    if not any(j.major >= 9 and (Path(j.home) / "bin" / "javac").is_file() for j in jdks.find()):
+        print("SKIPPED: no JDK with javac")
+        sys.exit(77)
+    os.environ.pop("WISP_LIB", None)
+    unittest.main()
