@@ -251,7 +251,8 @@ def jdb(c):
               ("cont", "Step completed|exited|disconnected"), ("cont", "exited|disconnected")]
     d = subprocess.Popen([debugger, "-connect", f"com.sun.jdi.SocketAttach:hostname=127.0.0.1,port={port}"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         env=compat.jdks.plain_environment())
+                         env=compat.jdks.plain_environment(), start_new_session=True)
+    c.watched(d)
     os.set_blocking(d.stdout.fileno(), False)
     out, done = "", []
     for word, wanted in script:
