@@ -97,7 +97,7 @@ for name, flags, span in (
         ("large-code", ["-XX:+UseCountedLoopSafepoints"], (11, 99))):
     simple(f"flags-{name}", "ParkAndRun", 3, flags=flags, jdks=span, timeout=180)
 for name, size, flags in (("xss-small", (6, 5), ["-Xss256k"]), ("xss-large", (3, 2), ["-Xss16m"])):
-    simple(f"overflow-{name}", "OverflowStorm", *size, flags=flags, timeout=180)
+    simple(f"overflow-{name}", "OverflowStorm", *size, flags=flags, timeout=400)
 
 
 def collector(name, flags, span):
@@ -131,9 +131,14 @@ def running(c, *args, flags=(), main="ParkAndRun"):
 
 
 def tool(c, *command, timeout=60):
-    done = subprocess.run([str(w) for w in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=compat.jdks.plain_environment(), timeout=timeout)
-    return done.stdout, done.returncode
+    asked = subprocess.Popen([str(w) for w in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             env=compat.jdks.plain_environment(), start_new_session=True)
+    compat.lower(asked)
+    try:
+        return compat.patiently(asked, timeout)[0], asked.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(asked.pid, signal.SIGKILL)
+        return asked.communicate()[0], f"no answer within {timeout} s"
 
 
 def up(child, c):
