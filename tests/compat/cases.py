@@ -158,7 +158,7 @@ def up(child, c):
 def jcmd(c):
     """jcmd under load: native memory, thread dump, heap dump, GC, one after another."""
     jcmd_tool = c.tool("jcmd")
-    child = running(c, 100, flags=["-XX:NativeMemoryTracking=summary"])
+    child = running(c, 900, flags=["-XX:NativeMemoryTracking=summary"])
     text = ""
     try:
         up(child, c)
@@ -218,7 +218,7 @@ def heap_dump(c):
 @case("vm-jstack")
 def jstack(c):
     tools = c.tool("jstack")
-    child = running(c, 100)
+    child = running(c, 900)
     text = ""
     try:
         up(child, c)
