@@ -97,7 +97,7 @@ for name, flags, span in (
         ("large-code", ["-XX:+UseCountedLoopSafepoints"], (11, 99))):
     simple(f"flags-{name}", "ParkAndRun", 3, flags=flags, jdks=span, timeout=180)
 for name, size, flags in (("xss-small", (6, 5), ["-Xss256k"]), ("xss-large", (3, 2), ["-Xss16m"])):
-    simple(f"overflow-{name}", "OverflowStorm", *size, flags=flags, timeout=180)
+    simple(f"overflow-{name}", "OverflowStorm", *size, flags=flags, timeout=400)
 
 
 def collector(name, flags, span):
@@ -131,9 +131,14 @@ def running(c, *args, flags=(), main="ParkAndRun"):
 
 
 def tool(c, *command, timeout=60):
-    done = subprocess.run([str(w) for w in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=compat.jdks.plain_environment(), timeout=timeout)
-    return done.stdout, done.returncode
+    asked = subprocess.Popen([str(w) for w in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             env=compat.jdks.plain_environment(), start_new_session=True)
+    compat.lower(asked)
+    try:
+        return compat.patiently(asked, timeout)[0], asked.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(asked.pid, signal.SIGKILL)
+        return asked.communicate()[0], f"no answer within {timeout} s"
 
 
 def up(child, c):
@@ -153,7 +158,7 @@ def up(child, c):
 def jcmd(c):
     """jcmd under load: native memory, thread dump, heap dump, GC, one after another."""
     jcmd_tool = c.tool("jcmd")
-    child = running(c, 100, flags=["-XX:NativeMemoryTracking=summary"])
+    child = running(c, 900, flags=["-XX:NativeMemoryTracking=summary"])
     text = ""
     try:
         up(child, c)
@@ -213,7 +218,7 @@ def heap_dump(c):
 @case("vm-jstack")
 def jstack(c):
     tools = c.tool("jstack")
-    child = running(c, 100)
+    child = running(c, 900)
     text = ""
     try:
         up(child, c)
@@ -240,32 +245,42 @@ def jdb(c):
     child = c.start(c.command("Debuggee", flags=[agent]))
     line = child.stdout.readline()
     port = line.rsplit(":", 1)[-1].strip()
-    # Each command, and what shows that it is done.
-    script = [("stop in Debuggee.step", "Deferring|Set breakpoint"), ("cont", "Breakpoint hit"),
-              ("where", r"\[1\] Debuggee"), ("print n", r"n = 3"), ("next", "Step completed"),
-              ("next", "Step completed"), ("step", "Step completed"), ("step up", "Breakpoint hit"),
-              ("print n", r"n = 4"), ("cont", "Breakpoint hit"), ("print n", r"n = 5"), ("threads", "stepper"),
+    # Each command, and what shows that it is done. An event is done with its prompt: jdb tells of it before it knows
+    # the thread, and a "cont" in between, the very first one included, is lost ("Nothing suspended").
+    def event(name):
+        return f"(?s){name}.*\n\\S+\\[1\\] "
+    hit, stepped = event("Breakpoint hit"), event("Step completed")
+    script = [(None, event("VM Started")), ("stop in Debuggee.step", "Deferring|Set breakpoint"), ("cont", hit),
+              ("where", r"\[1\] Debuggee"), ("print n", r"n = 3"), ("next", stepped),
+              ("next", stepped), ("step", stepped), ("step up", hit),
+              ("print n", r"n = 4"), ("cont", hit), ("print n", r"n = 5"), ("threads", "stepper"),
               # The second suspension on top of the breakpoint's: resumed twice.
               ("suspend", "suspended"), ("where all", "worker 3"), ("resume", "resumed"),
-              ("resume", "Breakpoint hit"), ("print n", r"n = 6"), ("clear Debuggee.step", "Removed"),
-              ("cont", "Step completed|exited|disconnected"), ("cont", "exited|disconnected")]
+              ("resume", hit), ("print n", r"n = 6"), ("clear Debuggee.step", "Removed"),
+              ("cont", f"{stepped}|exited|disconnected"), ("cont", "exited|disconnected")]
     d = subprocess.Popen([debugger, "-connect", f"com.sun.jdi.SocketAttach:hostname=127.0.0.1,port={port}"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         env=compat.jdks.plain_environment())
+                         env=compat.jdks.plain_environment(), start_new_session=True)
+    compat.lower(d)
+    c.watched(d)
     os.set_blocking(d.stdout.fileno(), False)
     out, done = "", []
     for word, wanted in script:
         mark = len(out)
         try:
-            d.stdin.write((word + "\n").encode())
-            d.stdin.flush()
+            if word:
+                d.stdin.write((word + "\n").encode())
+                d.stdin.flush()
         except BrokenPipeError:
             break
-        limit = time.monotonic() + (60 if not done else 20)
+        limit = time.monotonic() + 60
         while time.monotonic() < limit and not re.search(wanted, out[mark:]):
             out += (d.stdout.read() or b"").decode(errors="replace")
             time.sleep(0.05)
-        done.append(f"{word}: {bool(re.search(wanted, out[mark:]))}")
+        answered = re.search(wanted, out[mark:]) is not None
+        done.append(f"{word}: {answered}")
+        if not answered:  # nor will the rest make sense
+            break
     d.kill()
     d.wait()
     (c.folder / "jdb.txt").write_text(out)

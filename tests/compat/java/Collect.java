@@ -12,7 +12,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Collections asked for and provoked while tasks hold references on their stacks, in thread locals, in queues
- * and in monitors they wait on; every object is checked again after it may have moved. Argument: seconds.
+ * and in monitors they wait on; every object is checked again after it may have moved. Argument: seconds; up to a
+ * minute more on a loaded machine, until there were the collections and the cleared references that are asked for.
  */
 public class Collect {
     static final class Node {
@@ -43,13 +44,23 @@ public class Collect {
 
     static final ThreadLocal<Node> LOCAL = new ThreadLocal<>();
     static final AtomicInteger FAILED = new AtomicInteger();
+    static final AtomicInteger COLLECTIONS = new AtomicInteger();
+    static final AtomicInteger CLEARED = new AtomicInteger();
+
+    static boolean enough() {
+        return COLLECTIONS.get() > 3 && CLEARED.get() > 100;
+    }
 
     interface Body { void run() throws Exception; }
 
     static Thread start(List<Thread> threads, long end, Body body) {
         Thread t = new Thread(() -> {
             try {
-                while (System.nanoTime() < end) body.run();
+                while (true) {
+                    long over = System.nanoTime() - end;
+                    if (over > 60000000000L || over > 0 && enough()) break;
+                    body.run();
+                }
             } catch (Throwable e) {
                 FAILED.incrementAndGet();
                 e.printStackTrace();
@@ -77,10 +88,9 @@ public class Collect {
         List<Thread> threads = new ArrayList<>();
         BlockingQueue<Node> queue = new ArrayBlockingQueue<>(16);
         Object monitor = new Object();
-        AtomicInteger collections = new AtomicInteger(), cleared = new AtomicInteger();
         start(threads, end, () -> {
             System.gc();
-            collections.incrementAndGet();
+            COLLECTIONS.incrementAndGet();
             Thread.sleep(20);
         });
         for (int i = 0; i < 3; i++) {  // references on stacks that are parked deep down
@@ -109,7 +119,7 @@ public class Collect {
         List<WeakReference<Object>> weak = new ArrayList<>();
         start(threads, end, () -> {
             if (weak.size() < 20000) weak.add(new WeakReference<>(new byte[100], dead));
-            if (dead.poll() != null) cleared.incrementAndGet();
+            if (dead.poll() != null) CLEARED.incrementAndGet();
         });
         Map<Integer, Node> old = new HashMap<>();
         start(threads, end, () -> {  // the old generation, rewritten
@@ -124,7 +134,7 @@ public class Collect {
         });
         for (Thread t : threads) t.join();
         System.out.println("failed " + FAILED);
-        System.out.println("collected " + (collections.get() > 3) + ", weak ones cleared " + (cleared.get() > 100));
+        System.out.println("collected " + (COLLECTIONS.get() > 3) + ", weak ones cleared " + (CLEARED.get() > 100));
         List<String> names = new ArrayList<>();
         for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) names.add(bean.getName());
         System.out.println(names);

@@ -44,7 +44,7 @@ record Child(String name, List<String> command, Map<String, String> environment,
             CompletableFuture<String> out = read(process.getInputStream());
             CompletableFuture<String> err = read(process.getErrorStream());
             Path hangReport = null;
-            if (!process.waitFor(timeoutSeconds, TimeUnit.SECONDS)) {
+            if (!Patience.waitFor(process, timeoutSeconds)) {
                 hangReport = HangReport.collect(this, process);
                 process.destroyForcibly().waitFor();
             }

@@ -1,6 +1,7 @@
 package wisp.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -31,6 +32,20 @@ class HarnessTest {
         assertEquals(137, result.exitCode());
         String report = Files.readString(result.hangReport());
         assertTrue(report.contains("state=S") && report.contains("PROBE='a b' sleep 600"), report);
+    }
+
+    @Test
+    void onlySecondsWithoutAProcessorDoNotCount() {
+        Patience asleep = new Patience(10);
+        assertFalse(asleep.isOver(9, false, 0));
+        assertTrue(asleep.isOver(1, false, 0));
+        Patience spinning = new Patience(10);
+        assertFalse(spinning.isOver(9, true, 5));
+        assertTrue(spinning.isOver(1, true, 6));
+        Patience starved = new Patience(10);
+        assertFalse(starved.isOver(70, true, 20));
+        assertFalse(starved.isOver(9, true, 22));
+        assertTrue(starved.isOver(1, true, 22));
     }
 
     @Test
