@@ -27,9 +27,7 @@ bool waits_in_jvm(const std::string& java_state) {
 }
 
 std::string park_words(const TaskRecord& task, const std::string& java_state) {
-  int status = task.state == stats::State::Parked                         ? -1
-               : task.state == stats::State::Ready && task.times_run != 0 ? 1
-                                                                          : 0;
+  int status = park_status(task);
   return waits_in_jvm(java_state) ? fmt::format("{}/0", status) : fmt::format("0/{}", status);
 }
 

@@ -150,16 +150,22 @@ std::string stat_text(const Statistics& now, const Statistics* earlier, bool tas
 }
 
 std::string json_of(const Statistics& s, const TaskRecord& t) {
+  auto socket = [&](stats::SocketEnd end) {
+    return t.socket_end == end ? in_json(socket_text(t)) : "null";
+  };
   auto queue = s.queue_of.find(t.id);
   return fmt::format(
       "{{\"id\": {}, \"nid\": {}, \"name\": {}, \"address\": \"{:#x}\", \"state\": \"{}\", "
-      "\"waitFor\": \"{}\", \"waitAddress\": \"{:#x}\", \"waitFd\": {}, \"deadlineNanos\": {}, "
+      "\"park\": {}, \"waitFor\": \"{}\", \"waitAddress\": \"{:#x}\", \"waitFd\": {}, "
+      "\"waitPeer\": {}, "
+      "\"waitOwnAddress\": {}, \"deadlineNanos\": {}, "
       "\"handedOff\": {}, \"carrier\": {}, \"queue\": {}, \"workerTid\": {}, \"inStateNanos\": {}, "
       "\"cpuNanos\": {}, \"active\": {}, \"steal\": {}, \"stealFail\": {}, \"preempt\": {}, "
       "\"handOff\": {}, \"javaId\": {}, \"queuedNanos\": {}, \"stackPointer\": \"{:#x}\", "
       "\"threadPointer\": \"{:#x}\"}}",
-      t.id, t.tid, in_json(task_name(t)), t.address, state_word(t.state), wait_word(t.wait_for),
-      t.wait_address, t.wait_fd, json_number(t.deadline_ns), t.handed_off != 0,
+      t.id, t.tid, in_json(task_name(t)), t.address, state_word(t.state), park_status(t),
+      wait_word(t.wait_for), t.wait_address, t.wait_fd, socket(stats::SocketEnd::Peer),
+      socket(stats::SocketEnd::Own), json_number(t.deadline_ns), t.handed_off != 0,
       json_index(t.carrier), queue != s.queue_of.end() ? json_index(queue->second) : "null",
       t.worker_tid, time_in_state(s, t), t.cpu_ns, t.times_run, t.times_stolen,
       t.times_steal_failed, t.times_preempted, t.times_handed_off, t.java_id, t.queued_ns,

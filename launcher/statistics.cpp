@@ -1,26 +1,20 @@
-// Implementation of statistics.h.
+// Implementation of statistics.h: the page.
 #include "statistics.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "run_java.h"
+#include "sealed_file.h"
 #include "text.h"
-
-#ifndef F_GET_SEALS
-#define F_GET_SEALS 1034
-#define F_SEAL_SHRINK 2
-#endif
 
 namespace wisp {
 namespace {
@@ -39,135 +33,7 @@ long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const tim
   return syscall(SYS_futex, word, operation, value, timeout);
 }
 
-// Records of a newer runtime are longer, of an older one shorter: the common part counts.
-template <typename R>
-bool take(const char* data, size_t size, const stats::Section& section, std::vector<R>* out) {
-  out->clear();
-  if (section.count == 0) return true;
-  uint64_t stride = section.record_size;
-  if (stride == 0 || stride > 4096 || section.offset > size ||
-      section.count > (size - section.offset) / stride) {
-    return false;
-  }
-  out->resize(section.count);
-  for (uint32_t i = 0; i < section.count; i++) {
-    R& record = (*out)[i];
-    memset(static_cast<void*>(&record), 0, sizeof(R));
-    memcpy(static_cast<void*>(&record), data + section.offset + i * stride,
-           std::min<size_t>(sizeof(R), stride));
-  }
-  return true;
-}
-
 }  // namespace
-
-bool parse_snapshot(const char* data, size_t size, Statistics* out) {
-  if (size < sizeof(stats::Snapshot)) return false;
-  memcpy(static_cast<void*>(&out->head), data, sizeof(stats::Snapshot));
-  const stats::Snapshot& head = out->head;
-  if (head.size > size || head.size < sizeof(stats::Snapshot)) return false;
-  size = head.size;
-  if (!take(data, size, head.carriers, &out->carriers) ||
-      !take(data, size, head.workers, &out->workers) ||
-      !take(data, size, head.tasks, &out->tasks) || !take(data, size, head.queued, &out->queued)) {
-    return false;
-  }
-  for (const stats::CarrierRecord& carrier : out->carriers) {
-    if (carrier.queued_first > out->queued.size() ||
-        carrier.queued_count > out->queued.size() - carrier.queued_first) {
-      return false;
-    }
-    for (uint32_t i = 0; i < carrier.queued_count; i++) {
-      out->queue_of[out->queued[carrier.queued_first + i]] = carrier.index;
-    }
-  }
-  for (stats::TaskRecord& task : out->tasks) {
-    if (task.state > stats::State::Dead) task.state = stats::State::Dead;
-    if (task.wait_for > stats::WaitFor::Native) task.wait_for = stats::WaitFor::Nothing;
-    task.name[stats::kNameSize - 1] = '\0';
-  }
-  // A struct that is used again while the list is walked may show up twice.
-  std::sort(out->tasks.begin(), out->tasks.end(),
-            [](const auto& a, const auto& b) { return a.id < b.id; });
-  auto last = std::unique(out->tasks.begin(), out->tasks.end(),
-                          [](const auto& a, const auto& b) { return a.id == b.id; });
-  out->tasks.erase(last, out->tasks.end());
-  return true;
-}
-
-const char* state_word(stats::State state) {
-  switch (state) {
-    case stats::State::Created:
-      return "created";
-    case stats::State::Ready:
-      return "ready";
-    case stats::State::Running:
-      return "running";
-    case stats::State::Parked:
-      return "parked";
-    case stats::State::Dead:
-      break;
-  }
-  return "dead";
-}
-
-const char* wait_word(stats::WaitFor wait) {
-  switch (wait) {
-    case stats::WaitFor::Nothing:
-      break;
-    case stats::WaitFor::Lock:
-      return "lock";
-    case stats::WaitFor::Time:
-      return "time";
-    case stats::WaitFor::Readable:
-      return "readable";
-    case stats::WaitFor::Writable:
-      return "writable";
-    case stats::WaitFor::Native:
-      return "native";
-  }
-  return "nothing";
-}
-
-std::string task_name(const stats::TaskRecord& task) {
-  return printable(std::string_view(task.name, strnlen(task.name, sizeof task.name)));
-}
-
-uint64_t time_in_state(const Statistics& s, const stats::TaskRecord& task) {
-  return s.head.monotonic_ns > task.since_ns ? s.head.monotonic_ns - task.since_ns : 0;
-}
-
-std::string describe(const Statistics& s, const stats::TaskRecord& task) {
-  switch (task.state) {
-    case stats::State::Running:
-      if (task.handed_off) return fmt::format("native, thread {}", task.worker_tid);
-      return task.carrier == stats::kNone ? "running" : fmt::format("on carrier {}", task.carrier);
-    case stats::State::Ready: {
-      auto queue = s.queue_of.find(task.id);
-      if (queue == s.queue_of.end()) return "in the global queue";
-      return fmt::format("in the queue of carrier {}", queue->second);
-    }
-    case stats::State::Parked: {
-      std::string text;
-      if (task.wait_for == stats::WaitFor::Readable || task.wait_for == stats::WaitFor::Writable) {
-        text = fmt::format("fd {} {}", task.wait_fd, wait_word(task.wait_for));
-      } else if (task.wait_for == stats::WaitFor::Time) {
-        text = "sleep";
-      } else {
-        text = fmt::format("lock {:#x}", task.wait_address);
-      }
-      if (task.deadline_ns == stats::kNever) return text;
-      uint64_t now = s.head.monotonic_ns;
-      uint64_t left = task.deadline_ns > now ? task.deadline_ns - now : 0;
-      return fmt::format("{}, {} more", text, duration(left));
-    }
-    case stats::State::Created:
-      return "not started";
-    case stats::State::Dead:
-      break;
-  }
-  return "ended";
-}
 
 std::unique_ptr<StatisticsPage> StatisticsPage::open(int pid, PageError* error) {
   std::unique_ptr<StatisticsPage> page(new StatisticsPage);
@@ -189,14 +55,8 @@ std::unique_ptr<StatisticsPage> StatisticsPage::open(int pid, PageError* error) 
                                 kExitFailure};
     return nullptr;
   }
-  // Anybody may give a memfd of his that name. The seal makes sure that the mapping stays.
-  struct stat info;
-  int seals = fcntl(fd, F_GET_SEALS);
-  bool ours = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &info) == 0 &&
-              S_ISREG(info.st_mode) && info.st_size >= kHeaderSize;
-  void* mapping = MAP_FAILED;
-  if (ours) mapping = mmap(nullptr, kHeaderSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (mapping != MAP_FAILED) page->header_ = static_cast<stats::PageHeader*>(mapping);
+  if (sealed_size(fd) >= kHeaderSize)
+    page->header_ = static_cast<stats::PageHeader*>(map_shared(fd, kHeaderSize, true));
   stats::PageHeader* h = page->header_;
   if (h == nullptr || __atomic_load_n(&h->magic, __ATOMIC_ACQUIRE) != stats::kMagic) {
     *error = {fmt::format("process {}: its statistics page is damaged", pid), kExitFailure};

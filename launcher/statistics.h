@@ -30,6 +30,10 @@ const char* wait_word(stats::WaitFor wait);
 std::string task_name(const stats::TaskRecord& task);
 // "running on carrier 0", "queued on carrier 1", "parked on lock 0x…, 3.2 s more"…
 std::string describe(const Statistics& s, const stats::TaskRecord& task);
+// The address at an end of the socket that it waits on (TaskRecord::socket_end says which); empty.
+std::string socket_text(const stats::TaskRecord& task);
+// As Dragonwell counts: -1 it waits, 1 it has been woken and has not run yet, 0 neither.
+int park_status(const stats::TaskRecord& task);
 uint64_t time_in_state(const Statistics& s, const stats::TaskRecord& task);
 
 // What follows the page's header, on the reader's own copy. False: torn or hostile.

@@ -28,10 +28,15 @@ void add_slice(const JsonValue& event, TraceFile* out) {
   double tid = event.number_of("tid", -1), ts = event.number_of("ts", -1);
   double dur = event.number_of("dur", -1), task = args->number_of("task", -1);
   // What is no number that we wrote is left out: nothing below divides or counts by it.
-  if (!between(tid, 1, kMaxCarriers) || !between(ts, 0, kMaxUs) || !between(dur, 0, kMaxUs) ||
-      !between(task, 0, kMaxTask)) {
+  if (!between(tid, 1, kMaxCarriers) || !between(ts, 0, kMaxUs) || !between(dur, 0, kMaxUs)) {
     return;
   }
+  if (event.text_of("cat") == "gc") {
+    out->pauses.emplace_back(ts, ts + dur);
+    out->end_us = std::max(out->end_us, ts + dur);
+    return;
+  }
+  if (!between(task, 0, kMaxTask)) return;
   FileSlice slice{static_cast<uint32_t>(tid) - 1, static_cast<uint32_t>(task), ts, ts + dur};
   slice.woken_by = woken_word(args->text_of("wokenBy"));
   double ready = args->number_of("readyUs", -1);

@@ -25,6 +25,7 @@ struct TraceFile {
   double end_us = 0;
   std::vector<FileSlice> slices;
   std::map<uint32_t, std::string> names;
+  std::vector<std::pair<double, double>> pauses;  // of the garbage collector: begin, end
   std::map<std::string, uint64_t> instants;  // how many, by name
 };
 

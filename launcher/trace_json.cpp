@@ -1,5 +1,6 @@
 // The trace in the trace event format that ui.perfetto.dev and chrome://tracing read: a track per
-// carrier (tid 1 + its number) and one, tid 0, for what happened without a carrier.
+// carrier (tid 1 + its number), one, tid 0, for what happened without a carrier, and a last one for
+// the garbage collector.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -81,6 +82,25 @@ const char* instant_name(TraceKind kind) {
   }
 }
 
+// The collector's pauses, on the track behind the carriers'. One whose begin was overwritten is
+// left out, one that goes on lasts to the end.
+void collections(Out to, const Trace& trace) {
+  const TraceEvent* begin = nullptr;
+  auto write = [&](uint64_t end_ns) {
+    uint64_t ns = end_ns > begin->ns ? end_ns - begin->ns : 0;
+    fmt::format_to(to,
+                   ",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"gc\","
+                   "\"name\":\"GC pause\",\"args\":{{}}}}",
+                   trace.pid, trace.carriers + 1, us(begin->ns), us(ns));
+    begin = nullptr;
+  };
+  for (const TraceEvent& e : trace.rings.back()) {
+    if (e.kind == TraceKind::GcBegin && begin == nullptr) begin = &e;
+    if (e.kind == TraceKind::GcEnd && begin != nullptr) write(e.ns);
+  }
+  if (begin != nullptr) write(trace.length_ns);
+}
+
 void instant(Out to, const Trace& trace, const TraceEvent& e, const char* name) {
   fmt::format_to(to,
                  ",\n{{\"ph\":\"i\",\"s\":\"t\",\"pid\":{},\"tid\":{},\"ts\":{},\"cat\":"
@@ -112,6 +132,9 @@ std::string trace_json(const Trace& trace) {
     text += ",\n";
     metadata(to, trace.pid, i + 1, "thread_name", fmt::format("carrier {}", i));
   }
+  text += ",\n";
+  metadata(to, trace.pid, trace.carriers + 1, "thread_name", "garbage collector");
+  if (!trace.rings.empty()) collections(to, trace);
   size_t id = 0;
   for (const TraceSlice& s : trace_slices(trace)) {
     slice(to, trace, s);

@@ -6,8 +6,9 @@
 #include <iterator>
 #include <unordered_map>
 
-#include "text.h"
+#include "report_text.h"
 #include "trace_file.h"
+#include "trace_phases.h"
 
 namespace wisp {
 namespace {
@@ -29,37 +30,6 @@ struct Busy {
   double us = 0, longest_wait_us = 0;
   uint64_t slices = 0;
 };
-
-std::string html(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
-std::string time_text(double us) { return duration(static_cast<uint64_t>(us * 1000)); }
-
-std::string name_of(const TraceFile& trace, uint32_t task) {
-  auto name = trace.names.find(task);
-  return name == trace.names.end() || name->second.empty() ? fmt::format("task {}", task)
-                                                           : name->second;
-}
 
 double first_us(const TraceFile& trace) {
   double first = trace.end_us;
@@ -103,7 +73,8 @@ void timeline(Out to, const TraceFile& trace, const std::vector<Busy>& busy) {
   int right = kLeft + kColumns * kColumnWidth;
   fmt::format_to(to,
                  "<h2>Carriers</h2><p>Height: how much of the time the carrier ran something; "
-                 "colour: what it ran most.</p>\n<svg viewBox=\"0 0 {} {}\" role=\"img\">\n",
+                 "colour: what it ran most. A red veil: the garbage collector has stopped the "
+                 "program.</p>\n<svg viewBox=\"0 0 {} {}\" role=\"img\">\n",
                  right + 10, height);
   std::vector<std::vector<Column>> rows(trace.carriers, std::vector<Column>(kColumns));
   for (const FileSlice& s : trace.slices) {
@@ -132,6 +103,14 @@ void timeline(Out to, const TraceFile& trace, const std::vector<Busy>& busy) {
                      kLeft + i * kColumnWidth, base - bar, kColumnWidth, bar, colour(most->first));
     }
     fmt::format_to(to, "<path d=\"M{} {}H{}\" stroke=\"#888\"/>\n", kLeft, base, right);
+  }
+  for (const auto& [begin, end] : trace.pauses) {
+    double x = std::clamp((begin - first) / width, 0.0, kColumns * 1.0);
+    double w = std::clamp((end - begin) / width, 0.5, kColumns - x + 0.5);
+    fmt::format_to(to,
+                   "<rect x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\" fill=\"#ff0000\" "
+                   "opacity=\"0.25\"/>\n",
+                   kLeft + x * kColumnWidth, w * kColumnWidth, height - 26);
   }
   for (int i = 0; i <= 4; i++) {
     fmt::format_to(to, "<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
@@ -274,11 +253,21 @@ std::string trace_report(const TraceFile& trace) {
     auto n = trace.instants.find(what);
     if (n != trace.instants.end()) fmt::format_to(to, " {}: {}.", what, n->second);
   }
+  if (!trace.pauses.empty()) {
+    double sum = 0, longest = 0;
+    for (const auto& [begin, end] : trace.pauses) {
+      sum += end - begin;
+      longest = std::max(longest, end - begin);
+    }
+    fmt::format_to(to, " Pauses of the garbage collector: {}, {} in all, longest {}.",
+                   trace.pauses.size(), time_text(sum), time_text(longest));
+  }
   fmt::format_to(to, "</p>\n");
   if (trace.slices.empty()) {
     fmt::format_to(to, "<p>Nothing ran while this was recorded.</p>\n");
   } else {
     timeline(to, trace, busy);
+    text += phases_html(trace);
     latencies(to, trace);
     who_woke_whom(to, trace);
     busy_table(to, trace, busy);

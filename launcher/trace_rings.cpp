@@ -1,20 +1,15 @@
 // Reading the rings: every word once, every size checked, every record taken only when it is whole.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "sealed_file.h"
 #include "text.h"
 #include "trace.h"
-
-#ifndef F_GET_SEALS
-#define F_GET_SEALS 1034
-#define F_SEAL_SHRINK 2
-#endif
 
 namespace wisp {
 namespace {
@@ -136,15 +131,10 @@ bool parse_trace(const char* data, size_t size, Trace* out) {
 std::unique_ptr<TraceRingsFile> TraceRingsFile::open(const Process& process) {
   int fd = process.open_descriptor(std::string("/memfd:") + kTraceMemfdName, O_RDONLY);
   if (fd < 0) return nullptr;
-  // Anybody may give a memfd of his that name. The seal makes sure that the mapping stays.
-  struct stat info;
-  int seals = fcntl(fd, F_GET_SEALS);
+  uint64_t size = sealed_size(fd);
   std::unique_ptr<TraceRingsFile> file;
-  if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &info) == 0 &&
-      S_ISREG(info.st_mode) && info.st_size > 0 && info.st_size <= off_t{1} << 30) {
-    auto size = static_cast<size_t>(info.st_size);
-    void* mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-    if (mapping != MAP_FAILED) {
+  if (size > 0 && size <= uint64_t{1} << 30) {
+    if (void* mapping = map_shared(fd, size, false)) {
       file.reset(new TraceRingsFile);
       file->data_ = static_cast<const char*>(mapping);
       file->size_ = size;

@@ -1,11 +1,20 @@
+// See proc_files.h.
 // /proc/self/task/<tid>/stat of a task, for which the kernel has no such file. HotSpot reads a
 // thread's user time there (ThreadMXBean.getThreadUserTime), by fopen.
+// /proc/sys/kernel/pid_max: async-profiler (event=cpu, ctimer) makes a table of so many entries,
+// and indexes it by gettid() without a further look: with the kernel's number it crashed.
+#include "interpose/proc_files.h"
+
+#include <fcntl.h>
+#include <linux/memfd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "interpose/entry.h"
 #include "platform/kernel.h"
+#include "scheduler/task_pool.h"
 
 namespace wisp {
 
@@ -35,6 +44,24 @@ static FILE* open_stat(WispTask* task) {
   fwrite(line, 1, static_cast<size_t>(length), file);
   rewind(file);
   return file;
+}
+
+// Room for twelve million threads in the life of the process, and small enough for a table.
+constexpr char kPidMax[] = "16777216\n";
+static_assert(kFirstTaskTid < 1u << 24);
+
+int open_pid_max(const char* path, int flags) {
+  if (strcmp(path, "/proc/sys/kernel/pid_max") != 0 || (flags & O_ACCMODE) != O_RDONLY ||
+      !interposing() || !scheduler_running())
+    return -1;
+  long cloexec = (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0;
+  long fd = kernel::call(SYS_memfd_create, reinterpret_cast<long>("pid_max"), cloexec);
+  if (fd < 0) return -1;
+  constexpr long kSize = sizeof kPidMax - 1;
+  if (kernel::call(SYS_pwrite64, fd, reinterpret_cast<long>(kPidMax), kSize, 0) == kSize)
+    return static_cast<int>(fd);
+  kernel::call(SYS_close, fd);
+  return -1;
 }
 
 }  // namespace wisp

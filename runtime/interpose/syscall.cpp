@@ -7,6 +7,7 @@
 #include <stdarg.h>
 
 #include "interpose/entry.h"
+#include "io/descriptor.h"
 #include "platform/kernel.h"
 #include "sync/futex.h"
 #include "sync/sleep.h"
@@ -73,6 +74,13 @@ WISP_EXPORT long syscall(long number, ...) {
       return answer(-task_clock_nanosleep(static_cast<clockid_t>(a), static_cast<int>(b),
                                           reinterpret_cast<timespec*>(c),
                                           reinterpret_cast<timespec*>(d)));
+    case SYS_perf_event_open: {
+      // Reads of a counter never wait, but poll(2) does not call it readable: a profiler's signal
+      // handler would park there for good.
+      long fd = kernel::call(number, a, b, c, d, e);
+      if (fd >= 0) io::descriptor_created(static_cast<int>(fd), io::kStraight, 0);
+      return answer(fd);
+    }
     case SYS_tgkill:
       if (long result; a == kernel::getpid() && signal_task(b, c, &result)) return answer(result);
       break;

@@ -69,28 +69,35 @@ void fill(jlong* row, const CarrierRecord& c) {
   for (int i = 0; i < kCarrierColumns; ++i) row[i] = number(values[i]);
 }
 
-constexpr int kTaskColumns = 17;
+constexpr int kNumberColumns = 21, kTaskColumns = kNumberColumns + stats::kSocketSize / 8;
 void fill(jlong* row, const TaskRecord& t, uint64_t now_ns) {
   uint64_t name[2];
   memcpy(name, t.name, sizeof name);
-  const uint64_t values[kTaskColumns] = {t.id,
-                                         t.tid,
-                                         name[0],
-                                         name[1],
-                                         static_cast<uint64_t>(t.state),
-                                         static_cast<uint64_t>(t.wait_for),
-                                         t.carrier == stats::kNone ? ~0ull : t.carrier,
-                                         t.handed_off,
-                                         static_cast<uint64_t>(int64_t{t.wait_fd}),
-                                         t.wait_address,
-                                         now_ns > t.since_ns ? now_ns - t.since_ns : 0,
-                                         t.cpu_ns,
-                                         t.times_run,
-                                         t.times_stolen,
-                                         t.times_steal_failed,
-                                         t.times_preempted,
-                                         t.times_handed_off};
-  for (int i = 0; i < kTaskColumns; ++i) row[i] = number(values[i]);
+  const uint64_t values[kNumberColumns] = {t.id,
+                                           t.tid,
+                                           name[0],
+                                           name[1],
+                                           static_cast<uint64_t>(t.state),
+                                           static_cast<uint64_t>(t.wait_for),
+                                           t.carrier == stats::kNone ? ~0ull : t.carrier,
+                                           t.handed_off,
+                                           static_cast<uint64_t>(int64_t{t.wait_fd}),
+                                           t.wait_address,
+                                           now_ns > t.since_ns ? now_ns - t.since_ns : 0,
+                                           t.cpu_ns,
+                                           t.times_run,
+                                           t.times_stolen,
+                                           t.times_steal_failed,
+                                           t.times_preempted,
+                                           t.times_handed_off,
+                                           t.queued_ns,
+                                           t.java_id,
+                                           t.deadline_ns == stats::kNever ? ~0ull
+                                           : t.deadline_ns > now_ns       ? t.deadline_ns - now_ns
+                                                                          : 0,
+                                           static_cast<uint64_t>(t.socket_end)};
+  for (int i = 0; i < kNumberColumns; ++i) row[i] = number(values[i]);
+  memcpy(row + kNumberColumns, t.socket, sizeof t.socket);
 }
 
 // A snapshot on the heap; null without memory.
@@ -122,7 +129,7 @@ class Collected {
 template <typename F>
 jlongArray table(JNIEnv* env, uint32_t rows, int columns, F&& fill_row) {
   jlongArray result = env->NewLongArray(static_cast<jsize>(rows) * columns);
-  jlong row[kCarrierColumns];
+  jlong row[kTaskColumns > kCarrierColumns ? kTaskColumns : kCarrierColumns];
   for (uint32_t i = 0; result != nullptr && i < rows; ++i) {
     fill_row(row, i);
     env->SetLongArrayRegion(result, static_cast<jsize>(i) * columns, columns, row);

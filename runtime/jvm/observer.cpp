@@ -10,10 +10,12 @@
 
 #include "interpose/entry.h"
 #include "interpose/threads.h"
+#include "jvm/collections.h"
 #include "jvm/java_classes.h"
 #include "jvm/java_thread.h"
 #include "jvm/start.h"
 #include "observe/statistics_layout.h"
+#include "observe/trace.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
 
@@ -28,8 +30,10 @@ std::atomic<bool> g_flight_recorder{false};  // the JVM has made its recorder
 std::atomic<uint32_t> g_kick{0};             // futex
 std::atomic<bool> g_started{false};
 std::atomic<uint64_t> g_up_at{0};  // ticks
+std::atomic<bool> g_traced{false};
 
 struct Observer {
+  JavaVM* vm = nullptr;
   JNIEnv* env = nullptr;
   jclass threads = nullptr;
   jmethodID stack = nullptr;
@@ -51,6 +55,7 @@ bool attach(Observer* o) {
   JavaVMAttachArgs args{JNI_VERSION_1_6, kName, nullptr};
   void* env = nullptr;
   if (vm->AttachCurrentThreadAsDaemon(&env, &args) != JNI_OK) return false;
+  o->vm = vm;
   o->env = static_cast<JNIEnv*>(env);
   return true;
 }
@@ -221,6 +226,7 @@ void* observer_main(void*) {
       tried_flight = true;
       o.flight = flight_load(o.env);
     }
+    trace_collections(o.vm, g_traced.load(std::memory_order_relaxed));
     uint64_t now = monotonic_ns(), wake_at = kForever;
     if (o.flight)
       if (long ms = flight_turn(o.env); ms != 0)
@@ -243,7 +249,9 @@ void start() {
 void vm_is_up() {
   g_java_thread_starts.store(nullptr, std::memory_order_relaxed);
   uint64_t never = 0;
-  g_up_at.compare_exchange_strong(never, ticks(), std::memory_order_relaxed);
+  // seq_cst here and for g_traced: who switches the trace on sees that the JVM is up, or the thread
+  // that says so sees the trace.
+  g_up_at.compare_exchange_strong(never, ticks(), std::memory_order_seq_cst);
 }
 
 // For JVMs whose threads have no names (8u121): the first thread that is started in a booted VM.
@@ -270,14 +278,27 @@ void vm_thread_named(const char* name) {
   if (WISP_LIKELY(!up && !recorder)) return;
   vm_is_up();
   if (recorder) g_flight_recorder.store(true, std::memory_order_release);
-  if (recorder || g_options.stall_ms != 0) start();
+  if (recorder || g_options.stall_ms != 0 || g_traced.load(std::memory_order_seq_cst)) start();
   observer_kick();
+}
+
+// Before the JVM is up, its being so starts the observer. A later trace of a JVM whose threads have
+// no names goes without collections until a thread is started.
+void trace_switched(bool on) {
+  g_traced.store(on, std::memory_order_seq_cst);
+  if (g_up_at.load(std::memory_order_seq_cst) != 0) {
+    if (on) start();
+    observer_kick();
+  } else if (on) {
+    g_java_thread_starts.store(&ask_booted, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace
 
 void observer_prepare() {
   g_vm_thread_named = &vm_thread_named;
+  stats::g_trace_switched = &trace_switched;
   if (g_options.stall_ms != 0) g_java_thread_starts.store(&ask_booted, std::memory_order_relaxed);
 }
 

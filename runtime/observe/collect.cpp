@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "observe/peek.h"
+#include "observe/socket_end.h"
 #include "observe/wait_names.h"
 #include "scheduler/internal.h"
 #include "scheduler/task_pool.h"
@@ -109,6 +110,7 @@ void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times&
       r->wait_for = WaitFor::Time;
     else
       names.name(key, r);
+    if (r->wait_fd >= 0) name_socket(r);
   } else if (state == TaskState::Running && r->handed_off) {
     r->wait_for = WaitFor::Native;
   }

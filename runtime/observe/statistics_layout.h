@@ -117,6 +117,10 @@ enum class WaitFor : uint8_t {
   Native,    // it runs without a carrier: blocked in the kernel, or a long native loop
 };
 
+// Whose address TaskRecord::socket is.
+enum class SocketEnd : uint8_t { None, Peer, Own };  // Own: it is not connected (it listens)
+constexpr uint32_t kSocketSize = 48;                 // "[39 characters]:65535"
+
 struct TaskRecord {
   uint64_t address;  // of the WispTask
   uint32_t id;       // 1, 2, ... : tid - 0x400000 + 1
@@ -124,7 +128,7 @@ struct TaskRecord {
   State state;
   WaitFor wait_for;
   uint8_t handed_off;  // runs on its kernel thread, without a carrier
-  uint8_t reserved;
+  SocketEnd socket_end;
   uint32_t carrier;      // the one it runs on, or ran on last; kNone
   int32_t worker_tid;    // while it runs
   int32_t wait_fd;       // -1
@@ -138,6 +142,7 @@ struct TaskRecord {
   uint64_t thread_pointer;                        // its pthread_t
   uint64_t java_id;                               // Thread.getId(); 0 = unknown
   uint64_t queued_ns;                             // in queues, an estimate from a sample
+  char socket[kSocketSize];                       // of wait_fd
 };
 
 }  // namespace wisp::stats

@@ -16,6 +16,9 @@
 #include "scheduler/internal.h"
 
 namespace wisp::stats {
+
+void (*g_trace_switched)(bool on) = nullptr;
+
 namespace {
 
 constexpr uint64_t kPageSize = 4096;
@@ -118,12 +121,15 @@ bool trace_on(uint64_t bytes) {
   // release: who sees the pointer sees the rings.
   g_trace.store(&m.rings, std::memory_order_release);
   observe_flag(kTraceBit, true);
+  if (g_trace_switched != nullptr) g_trace_switched(true);
   return true;
 }
 
 void trace_off() {
+  if (g_trace.load(std::memory_order_relaxed) == nullptr) return;
   observe_flag(kTraceBit, false);
   g_trace.store(nullptr, std::memory_order_release);
+  if (g_trace_switched != nullptr) g_trace_switched(false);
 }
 
 void trace_drop() {

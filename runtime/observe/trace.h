@@ -16,6 +16,9 @@ void trace_off();
 void trace_drop();
 bool trace_memory_held();
 
+// Told when a trace begins (true) or ends, by the thread that switched it. Set before the first.
+extern void (*g_trace_switched)(bool on);
+
 // What a reader's request asks for (PageHeader::trace_wanted, in KiB), and the answer to it.
 TraceState trace_serve(uint32_t wanted_kib);
 // By option: until the end, whatever readers ask for.

@@ -44,8 +44,10 @@ enum class TraceKind : uint8_t {
   RunAfterPark,
   RunAfterYield,
   RunAfterEnd,
+  GcBegin,  // the JVM's garbage collector stops the program; no task
+  GcEnd,
 };
-constexpr TraceKind kLastTraceKind = TraceKind::RunAfterEnd;
+constexpr TraceKind kLastTraceKind = TraceKind::GcEnd;
 
 constexpr uint32_t kNoTraceCarrier = 0xffff;
 struct TraceRecord {

@@ -42,10 +42,9 @@ class ConvertedJvm {
     close(out[1]);
     input_ = in[1];
     output_ = out[0];
-    std::string text;
     char c;
-    while (text.find("ready\n") == std::string::npos && read(output_, &c, 1) == 1) text += c;
-    EXPECT_NE(text.find("ready\n"), std::string::npos) << text;
+    while (said_.find("ready\n") == std::string::npos && read(output_, &c, 1) == 1) said_ += c;
+    EXPECT_NE(said_.find("ready\n"), std::string::npos) << said_;
   }
   ConvertedJvm(const ConvertedJvm&) = delete;
   ConvertedJvm& operator=(const ConvertedJvm&) = delete;
@@ -57,6 +56,8 @@ class ConvertedJvm {
     }
     close(output_);
   }
+  // What it had printed when it was ready.
+  const std::string& said() const { return said_; }
   std::string pid() const { return std::to_string(pid_); }
   // Its stdin ends; waits for it and returns its exit code, -1 for a signal.
   int finish() {
@@ -74,6 +75,7 @@ class ConvertedJvm {
  private:
   pid_t pid_;
   int input_, output_;
+  std::string said_;
 };
 
 }  // namespace wisp_test

@@ -144,6 +144,12 @@ assert sum(secs(v)>=0.055 and v['endedBy']=='timeout' for v in parker)>=0.7*len(
 # Waits for the monitor are ended by its owner.
 owner={v['task'] for v in parks if v['threadName']=='owner'}
 assert any(v['waker'] in owner for v in parks if v['threadName']=='entering'), parks
+# The field that Mission Control shows; the recorder's own one can only be the writer.
+wisp=[v for n,v in e if n.startswith('wisp.')]
+assert {java(v['eventThread']) for v in wisp if 'task' in v}=={'Wisp Observer'}
+assert not any(v.get('stackTrace') for v in wisp if 'task' in v)
+known=('parker','owner','entering','maker','computing')
+assert all(java(v['thread']) in (None,v['threadName']) for v in wisp if v.get('threadName') in known), wisp
 starts=of('TaskStart'); ends=of('TaskEnd')
 assert any(v['threadName'].startswith('child-') for v in ends), ends
 alive=[v for v in starts if java(v['thread'])]

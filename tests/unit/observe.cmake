@@ -2,7 +2,8 @@
 set(_launcher ${CMAKE_SOURCE_DIR}/launcher)
 if(NOT WISP_SANITIZE STREQUAL "thread")
   wisp_unit_test(wisp_observe_reader_test
-    SOURCES unit/observe_reader_test.cpp ${_launcher}/statistics.cpp ${_launcher}/process.cpp
+    SOURCES unit/observe_reader_test.cpp ${_launcher}/statistics.cpp ${_launcher}/snapshot.cpp
+      ${_launcher}/sealed_file.cpp ${_launcher}/process.cpp
       ${_launcher}/text.cpp ${_launcher}/thread_dump.cpp ${_launcher}/top_screen.cpp
       ${_launcher}/stat_formats.cpp
     LIBS wisp_observe)

@@ -8,6 +8,7 @@
 
 #include "trace.h"
 #include "trace_file.h"
+#include "trace_phases.h"
 
 namespace wisp {
 namespace {
@@ -112,6 +113,62 @@ TEST(TraceReader, WhatRanFromTheStartHasASlice) {
   // With events overwritten nobody knows.
   trace.lost = 1;
   EXPECT_EQ(trace_slices(trace).size(), 1u);
+}
+
+// Workers 1 and 2 ("w-1", "w-2"), submitter 9; microseconds.
+TEST(TraceReader, APoolsOperationsFallIntoPhases) {
+  TraceFile file;
+  file.carriers = 2;
+  file.names = {{1, "w-1"}, {2, "w-2"}, {9, "main"}};
+  auto slice = [&](uint32_t carrier, uint32_t task, double from, double to, double ready,
+                   uint32_t waker) {
+    file.slices.push_back({carrier, task, from, to, from - ready, waker, "task"});
+  };
+  for (double t = 0; t < 4000; t += 1000) {
+    slice(0, 9, t, t + 100, t - 5, 2);          // submits at 100 (and has its last result)
+    slice(0, 1, t + 110, t + 400, t + 100, 9);  // first hand-off 10
+    slice(1, 2, t + 130, t + 300, t + 115, 1);  // ramp-up 20; 2 is done first: 170 at full strength
+    slice(1, 2, t + 430, t + 440, t + 399, 1);  // and takes the last part
+  }
+  // 2 wakes the submitter: of the operation at t = 0 at 995, and so on.
+  for (double t : {0.0, 1000.0, 2000.0}) slice(1, 2, t + 990, t + 996, t + 980, 1);
+  std::vector<PoolPhases> pools = pool_phases(file);
+  ASSERT_EQ(pools.size(), 1u);
+  EXPECT_EQ(pools[0].pool, "w-");
+  EXPECT_EQ(pools[0].operations, 3u);  // the last one's result is not there
+  EXPECT_DOUBLE_EQ(pools[0].workers, 2);
+  // 1 is done for good at 400, 2 at 995 (when the result is there), which is 5 before it is
+  // fetched.
+  const double expected[kPhases] = {10, 20, 270, 595, 5};
+  for (size_t i = 0; i < kPhases; i++) EXPECT_DOUBLE_EQ(pools[0].us[i], expected[i]) << i;
+  EXPECT_NE(trace_report(file).find("<td>w-</td><td class=\"n\">3</td>"), std::string::npos);
+
+  // Woken by each other only, or alone of their kind: no operations.
+  for (FileSlice& s : file.slices) s.waker = s.waker == 9 ? 2 : s.waker;
+  EXPECT_TRUE(pool_phases(file).empty());
+  file.names.erase(2);
+  EXPECT_TRUE(pool_phases(file).empty());
+}
+
+TEST(TraceReader, APauseOfTheCollectorIsWrittenAndReadBack) {
+  auto event = [](uint64_t number, uint64_t ns, TraceKind kind) {
+    return TraceEvent{number, ns, kNoTraceTask, kNoTraceTask, kNoTraceCarrier, kind};
+  };
+  Trace trace;
+  trace.carriers = 1;
+  trace.length_ns = 9000;
+  // The first one's begin was overwritten; the last one goes on.
+  trace.rings = {{},
+                 {event(1, 500, TraceKind::GcEnd), event(2, 1000, TraceKind::GcBegin),
+                  event(3, 4000, TraceKind::GcEnd), event(4, 7000, TraceKind::GcBegin)}};
+  TraceFile file;
+  ASSERT_EQ(parse_trace_file(trace_json(trace), &file), "");
+  ASSERT_EQ(file.pauses.size(), 2u);
+  EXPECT_DOUBLE_EQ(file.pauses[0].first, 1);
+  EXPECT_DOUBLE_EQ(file.pauses[0].second, 4);
+  EXPECT_DOUBLE_EQ(file.pauses[1].second, 9);
+  EXPECT_NE(trace_report(file).find("collector: 2, 5000 ns in all, longest 3000 ns"),
+            std::string::npos);
 }
 
 TEST(TraceReader, CountsWhatWasOverwritten) {

@@ -18,7 +18,7 @@ public final class WispCounter implements WispCounterMXBean {
 
     /** Columns of a row of {@link #carriers}; the order is that of runtime/jvm/management.cpp. */
     private static final int COLUMNS = 20;
-    private static final int TASK_COLUMNS = 17;
+    private static final int TASK_COLUMNS = 27;
 
     /** A console asks for one attribute after the other: they shall belong together. */
     private static final long FRESH_NANOS = 50_000_000;

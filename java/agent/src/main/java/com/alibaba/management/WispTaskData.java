@@ -5,6 +5,9 @@ public final class WispTaskData {
     private static final String[] STATES = {"CREATED", "READY", "RUNNING", "PARKED", "DEAD"};
     private static final String[] WAITS = {"NOTHING", "LOCK", "TIME", "READABLE", "WRITABLE", "NATIVE"};
 
+    private static final int READY = 1;
+    private static final int PARKED = 3;
+
     private final long[] values;
     private final int first;
 
@@ -30,17 +33,22 @@ public final class WispTaskData {
         return value(1);
     }
 
-    /** At most 15 bytes, as pthread_setname_np got it. */
-    public String getName() {
-        StringBuilder name = new StringBuilder();
-        for (int i = 0; i < 16; i++) {
-            char c = (char) (value(2 + i / 8) >>> (8 * (i % 8)) & 0xff);
+    /** The bytes of so many columns up to the first 0. */
+    private String text(int column, int columns) {
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < columns * 8; i++) {
+            char c = (char) (value(column + i / 8) >>> (8 * (i % 8)) & 0xff);
             if (c == 0) {
                 break;
             }
-            name.append(c < 0x7f ? c : '?');
+            text.append(c < 0x7f ? c : '?');
         }
-        return name.toString();
+        return text.toString();
+    }
+
+    /** At most 15 bytes, as pthread_setname_np got it. */
+    public String getName() {
+        return text(2, 2);
     }
 
     public String getState() {
@@ -96,5 +104,38 @@ public final class WispTaskData {
 
     public long getHandOffCount() {
         return value(16);
+    }
+
+    /** Time it waited in queues, ready; from a sample of one wake in sixteen. */
+    public long getQueueTime() {
+        return value(17);
+    }
+
+    /** Of its thread; 0: unknown. */
+    public long getJavaThreadId() {
+        return value(18);
+    }
+
+    /** Nanoseconds until its timed wait runs out; -1: it is not timed. */
+    public long getTimeLeft() {
+        return value(19);
+    }
+
+    /** As Dragonwell counts: -1 it waits, 1 it has been woken and has not run yet, 0 neither. */
+    public int getParkState() {
+        if (value(4) == PARKED) {
+            return -1;
+        }
+        return value(4) == READY && getActiveCount() != 0 ? 1 : 0;
+    }
+
+    /** Who is at the other end of the socket it waits for; null: it waits for none, or for one without. */
+    public String getWaitPeer() {
+        return value(20) == 1 ? text(21, 6) : null;
+    }
+
+    /** The own address of the socket it waits for, if that has no other end: it listens. Null as above. */
+    public String getWaitOwnAddress() {
+        return value(20) == 2 ? text(21, 6) : null;
     }
 }
