@@ -156,18 +156,10 @@ int poll(uint64_t deadline_ns) {
 
 const Poller kPoller = {poll, interrupt};
 
-int move_up(long fd) {
-  if (fd < 0) return static_cast<int>(fd);
-  int high = high_duplicate(static_cast<int>(fd));
-  if (high < 0) return static_cast<int>(fd);
-  kernel::call(SYS_close, fd);
-  return high;
-}
-
 bool start() {
-  int epoll = move_up(kernel::call(SYS_epoll_create1, EPOLL_CLOEXEC));
+  int epoll = move_up(static_cast<int>(kernel::call(SYS_epoll_create1, EPOLL_CLOEXEC)));
   if (epoll < 0) return false;
-  int wakeup = move_up(kernel::call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+  int wakeup = move_up(static_cast<int>(kernel::call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK)));
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = kInterrupt;
