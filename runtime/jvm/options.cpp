@@ -98,6 +98,15 @@ void set_stall(Options* options, const char* value, const char* name, Report* re
   options->stall_ms = static_cast<long>(number);
 }
 
+void set_disk(Options* options, const char* value, const char* name, Report* report) {
+  bool ring = strcmp(value, "ring") == 0;
+  if (!ring && strcmp(value, "thread") != 0) {
+    report_error(report, "%s=%s: takes ring or thread", name, Shown(value).text);
+    return;
+  }
+  options->disk_ring = ring;
+}
+
 void set_black(Options* options, const char* value, const char* name, Report* report) {
   rules_parse(&options->black, value, name, report);
 }
@@ -120,6 +129,7 @@ const Setting kSettings[] = {
     {"white", "threadAsWisp.white", set_white},
     {"trace", "trace", set_trace},
     {"stallMs", "stallMs", set_stall},
+    {"disk", "disk", set_disk},
 };
 
 // HotSpot reads this one itself and refuses what it cannot read; here a bad value just says

@@ -17,6 +17,7 @@
 #include "interpose/entry.h"
 #include "interpose/process.h"
 #include "interpose/threads.h"
+#include "io/ring.h"
 #include "jvm/environment.h"
 #include "jvm/observer.h"
 #include "jvm/start_checks.h"
@@ -90,6 +91,7 @@ bool start_scheduler() {
     config.sysmon_tick_us = static_cast<uint64_t>(g_options.sysmon_tick_us);
     config.stack_size = g_options.stack_size;
     config.chaos_seed = g_chaos_seed;
+    io::g_ring_wanted = g_options.disk_ring;
     if (g_chaos_seed != 0) warn("chaos: WISP_CHAOS=%u", g_chaos_seed);
     g_task_main = &task_main;
     g_task_exiting = &join_exiting;
