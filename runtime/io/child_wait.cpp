@@ -64,7 +64,7 @@ long wait_on(int fd, Descriptor* d, uint32_t life, uint32_t seen, uint64_t look_
 
 long wait_for_child(idtype_t type, id_t id, siginfo_t* info, int options, rusage* usage) {
   if (type != P_PID && type != kByPidfd) return kNoPidfd;
-  siginfo_t unwanted;
+  siginfo_t unwanted = {};
   if (info == nullptr) info = &unwanted;
   int fd = own_pidfd(type, id);
   if (fd == -ESRCH) {  // nobody has that number: ECHILD, with all that comes with it

@@ -196,7 +196,7 @@ void wait_for_completion(WispTask* self, Request* request) {
   kernel::set_signal_mask(mask | w->deferred.load(std::memory_order_relaxed));
 }
 
-long perform(io_uring_sqe& entry) {
+long perform(io_uring_sqe entry) {
   if (!g_ring_wanted || g_refused.load(std::memory_order_relaxed)) return kNoRing;
   Request request;
   entry.user_data = reinterpret_cast<uintptr_t>(&request);
