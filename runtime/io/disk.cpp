@@ -5,8 +5,9 @@
 //    30-70 ns more than read(2), up to a fifth of a small cached read. So it is asked for a new
 //    descriptor, for every 16th small read, for all large ones (where it costs nothing to speak
 //    of), and after a miss until 16 reads in a row were cached again.
-// 2. What RWF_NOWAIT says would wait is read inside a BlockingRegion: other tasks get the carrier
-//    at once. The question has started the read-ahead by then.
+// 2. What RWF_NOWAIT says would wait is read inside a BlockingRegion, or by io_uring where the
+//    user asked for it and the kernel allows it (io/ring.h): other tasks get the carrier at once.
+//    The question has started the read-ahead by then.
 // 3. A trusted read that waits after all keeps its carrier until SysMonitor's next tick.
 //
 // File systems without RWF_NOWAIT (tmpfs, overlayfs, FUSE, /proc) are timed instead.
@@ -21,6 +22,7 @@
 #include <sys/syscall.h>
 
 #include "io/disk_history.h"
+#include "io/ring.h"
 #include "platform/kernel.h"
 #include "sync/sleep.h"
 
@@ -57,6 +59,13 @@ long waiting_read(int fd, const iovec* v, int n, off_t at) {
   return disk_wait([=] { return plain_read(fd, v, n, at); });
 }
 
+// By the ring, else in a region. At the file position only for its one reader: the kernel's ring
+// reads at a position do not exclude each other.
+long away_read(int fd, const iovec* v, int n, off_t at) {
+  long r = ring_read(fd, v, n, at);
+  return r != kNoRing ? r : waiting_read(fd, v, n, at);
+}
+
 // A read that cannot be asked about: its time tells. After a slow one they wait in a region, until
 // one was fast.
 long timed_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off_t at) {
@@ -88,7 +97,7 @@ long complete(DiskHistory& h, int fd, const iovec* v, int n, size_t done, off_t 
       long r = ask(fd, &rest, 1, at);
       if (r == -EAGAIN) {
         h.miss();
-        r = waiting_read(fd, &rest, 1, at);
+        r = away_read(fd, &rest, 1, at);
       }
       // An error after some data is reported by the program's next read, as the kernel does it.
       if (r <= 0) return static_cast<long>(done);
@@ -121,7 +130,11 @@ long asking_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off
   }
   if (r == -EAGAIN) {
     h.miss();
-    return waiting_read(fd, v, n, offset);
+    r = away_read(fd, v, n, offset);
+    // The kernel may give up half-way where a plain read would not.
+    if (r > 0 && static_cast<size_t>(r) < size)
+      return complete(h, fd, v, n, static_cast<size_t>(r), offset);
+    return r;
   }
   if (r == -EOPNOTSUPP) {
     h.set(DiskHistory::kCannotAsk, true);
@@ -169,7 +182,8 @@ WISP_NOINLINE long position_read(DiskHistory& h, int fd, const iovec* v, int n, 
 
 WISP_NOINLINE long careful_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size,
                                 off_t offset) {
-  if (h.is(DiskHistory::kSynchronous)) return waiting_read(fd, v, n, offset);
+  if (h.is(DiskHistory::kSynchronous))
+    return offset >= 0 ? away_read(fd, v, n, offset) : waiting_read(fd, v, n, offset);
   if (offset < 0) return position_read(h, fd, v, n, size);
   if (h.is(DiskHistory::kCannotAsk)) return timed_read(h, fd, v, n, size, offset);
   return asking_read(h, fd, v, n, size, offset);

@@ -15,6 +15,7 @@
 
 #include "io/kept.h"
 #include "io/poll_wait.h"
+#include "io/ring.h"
 #include "platform/backoff.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
@@ -30,7 +31,9 @@ namespace {
 #endif
 
 constexpr int kBatch = 128;
-constexpr uint64_t kInterrupt = ~0ull;  // epoll data of the wake-up eventfd
+// Epoll data with a life that no descriptor reaches: the wake-up eventfd, and the rings by index.
+constexpr uint64_t kInterrupt = ~0ull;
+constexpr uint64_t kRing = ~0ull << 32;
 constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 
 int g_epoll = -1;
@@ -143,6 +146,10 @@ int poll(uint64_t deadline_ns) {
       if (waits) take_interrupt(others);
       continue;
     }
+    if (WISP_UNLIKELY((events[i].data.u64 & kRing) == kRing)) {
+      woken += ring_reap(static_cast<uint32_t>(events[i].data.u64));
+      continue;
+    }
     if (deliver(events[i]))
       ++woken;
     else
@@ -156,18 +163,10 @@ int poll(uint64_t deadline_ns) {
 
 const Poller kPoller = {poll, interrupt};
 
-int move_up(long fd) {
-  if (fd < 0) return static_cast<int>(fd);
-  int high = high_duplicate(static_cast<int>(fd));
-  if (high < 0) return static_cast<int>(fd);
-  kernel::call(SYS_close, fd);
-  return high;
-}
-
 bool start() {
-  int epoll = move_up(kernel::call(SYS_epoll_create1, EPOLL_CLOEXEC));
+  int epoll = move_up(static_cast<int>(kernel::call(SYS_epoll_create1, EPOLL_CLOEXEC)));
   if (epoll < 0) return false;
-  int wakeup = move_up(kernel::call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+  int wakeup = move_up(static_cast<int>(kernel::call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK)));
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = kInterrupt;
@@ -247,6 +246,15 @@ bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
   return false;
 }
 
+bool pump_add_ring(int fd, uint32_t index) {
+  if (!ensure_started()) return false;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.u64 = kRing | index;
+  return kernel::call(SYS_epoll_ctl, g_epoll, EPOLL_CTL_ADD, fd, reinterpret_cast<long>(&event)) ==
+         0;
+}
+
 void pump_remove(int fd) {
   epoll_event unused{};
   kernel::call(SYS_epoll_ctl, g_epoll, EPOLL_CTL_DEL, fd, reinterpret_cast<long>(&unused));
@@ -254,7 +262,7 @@ void pump_remove(int fd) {
 
 bool pump_owns(int fd) {
   if (fd < 0 || g_started.load(std::memory_order_acquire) != 2) return false;
-  return fd == g_epoll || fd == g_wakeup;
+  return fd == g_epoll || fd == g_wakeup || ring_owns(fd);
 }
 
 void descriptor_wake_all(Descriptor* d) {

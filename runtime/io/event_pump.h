@@ -14,6 +14,8 @@ namespace wisp::io {
 bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify);
 // Takes fd's present file out. Errors are of no interest.
 void pump_remove(int fd);
+// Events of a carrier's ring go to ring_reap(index).
+bool pump_add_ring(int fd, uint32_t index);
 // True for the descriptors of the pump itself: the program must not close them.
 bool pump_owns(int fd);
 

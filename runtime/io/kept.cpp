@@ -37,6 +37,14 @@ int high_duplicate(int fd) {
   return static_cast<int>(kernel::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));
 }
 
+int move_up(int fd) {
+  if (fd < 0) return fd;
+  int high = high_duplicate(fd);
+  if (high < 0) return fd;
+  kernel::call(SYS_close, fd);
+  return high;
+}
+
 void kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers) {
   if (fd < 0) return;
   auto* k = callers != 0 ? static_cast<Kept*>(malloc(sizeof(Kept))) : nullptr;

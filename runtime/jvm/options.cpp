@@ -109,6 +109,15 @@ void set_trim(Options* options, const char* value, const char* name, Report* rep
   options->trim_ms = static_cast<long>(number);
 }
 
+void set_disk(Options* options, const char* value, const char* name, Report* report) {
+  bool ring = strcmp(value, "ring") == 0;
+  if (!ring && strcmp(value, "thread") != 0) {
+    report_error(report, "%s=%s: takes ring or thread", name, Shown(value).text);
+    return;
+  }
+  options->disk_ring = ring;
+}
+
 void set_black(Options* options, const char* value, const char* name, Report* report) {
   rules_parse(&options->black, value, name, report);
 }
@@ -132,6 +141,7 @@ const Setting kSettings[] = {
     {"trace", "trace", set_trace},
     {"stallMs", "stallMs", set_stall},
     {"trimMs", "trimMs", set_trim},
+    {"disk", "disk", set_disk},
 };
 
 // HotSpot reads this one itself and refuses what it cannot read; here a bad value just says
@@ -238,7 +248,7 @@ void options_apply_list(Options* options, const char* text, const char* origin, 
       report_error(report,
                    "%s: '%s' is not an option; write carriers=N, "
                    "sysmonTickUs=N, stacksize=SIZE, trace=SIZE, stallMs=N, "
-                   "trimMs=N, black=RULES or white=RULES, separated by commas",
+                   "trimMs=N, disk=HOW, black=RULES or white=RULES, separated by commas",
                    origin, Shown(item).text);
     }
     free(item);

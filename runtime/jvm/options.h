@@ -34,6 +34,7 @@ struct Options {
   size_t trace_size = 0;           // 0: no trace before a reader asks for one
   long stall_ms = 0;               // 0: the stall finder is off
   long trim_ms = kDefaultTrimMs;   // 0: parked tasks keep what their stacks have touched
+  bool disk_ring = false;          // cold reads by io_uring; false: each on a kernel thread
   int active_processor_count = 0;  // 0: not given
   bool container_support = true;   // -XX:-UseContainerSupport: the JVM ignores cgroup quotas
   RuleSet black;

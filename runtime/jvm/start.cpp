@@ -17,6 +17,7 @@
 #include "interpose/entry.h"
 #include "interpose/process.h"
 #include "interpose/threads.h"
+#include "io/ring.h"
 #include "jvm/environment.h"
 #include "jvm/observer.h"
 #include "jvm/start_checks.h"
@@ -91,6 +92,7 @@ bool start_scheduler() {
     config.stack_size = g_options.stack_size;
     config.trim_ms = static_cast<uint64_t>(g_options.trim_ms);
     config.chaos_seed = g_chaos_seed;
+    io::g_ring_wanted = g_options.disk_ring;
     if (g_chaos_seed != 0) warn("chaos: WISP_CHAOS=%u", g_chaos_seed);
     g_task_main = &task_main;
     g_task_exiting = &join_exiting;
