@@ -41,6 +41,7 @@ struct Scheduler {
   Forecast forecast;
   std::atomic<Worker*> all_workers{nullptr};
   std::atomic<uint32_t> worker_count{0};
+  std::atomic<uint32_t> workers_starting{0};  // made without a carrier, not come up yet
   std::atomic<uint64_t> tasks_created{0}, handoffs{0}, preemptions{0};
   std::atomic<uint64_t> completed_elsewhere{0};  // tasks that ended without a carrier
   std::atomic<uint64_t> trimmed_bytes{0};        // unused stack given back (trim.cpp)

@@ -203,8 +203,12 @@ static void* sysmon_main(void*) {
       deadline = earliest_deadline();
     }
     if (!s.global.empty() && s.idle.idle() != 0) announce_work();
-    // Hand-offs and wake-ups in a hurry find a spare worker ready.
-    if (s.idle.spares() == 0 && s.worker_count.load(std::memory_order_relaxed) < 4096) {
+    // Hand-offs and wake-ups in a hurry find a spare worker ready. Those that the kernel has not
+    // let run yet count: on a busy machine that takes milliseconds, and 64 tasks that read from the
+    // disk had 2,395 kernel threads, one for each of SysMonitor's looks.
+    if (s.idle.spares() == 0 &&
+        s.workers_starting.load(std::memory_order_relaxed) <= s.carrier_count &&
+        s.worker_count.load(std::memory_order_relaxed) < 4096) {
       if (Carrier* none = nullptr; !worker_start(none)) period = kLongestNs;
       // Work that waits for this worker, or, if it was refused, for the next attempt.
       if (!s.global.empty() || any_work_visible()) f.starving = true;

@@ -183,6 +183,7 @@ static void* worker_main(void* argument) {
 #if !WISP_SWITCH_FS
   fiber_adopt_thread(&w->fiber);
 #endif
+  if (w->carrier == nullptr) g_scheduler.workers_starting.fetch_sub(1, std::memory_order_relaxed);
   while (WispTask* task = next_task(w)) {
     run_task(w, w->carrier, task);
   }
@@ -204,7 +205,9 @@ bool worker_start(Carrier* carrier) {
   do w->all_next = head;
   while (!g_scheduler.all_workers.compare_exchange_weak(head, w, std::memory_order_release));
   g_scheduler.worker_count.fetch_add(1, std::memory_order_relaxed);
+  if (carrier == nullptr) g_scheduler.workers_starting.fetch_add(1, std::memory_order_relaxed);
   if (start_kernel_thread(worker_main, w)) return true;
+  if (carrier == nullptr) g_scheduler.workers_starting.fetch_sub(1, std::memory_order_relaxed);
   g_scheduler.worker_count.fetch_sub(1, std::memory_order_relaxed);
   return false;
 }
