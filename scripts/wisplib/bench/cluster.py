@@ -27,7 +27,7 @@ RETRANSMIT = {"TCP": ' use_mcast_xmit="false"', "UDP": ""}
 
 def configuration(stack, kind, first):
     return '<config xmlns="urn:org:jgroups">\n  ' + (TRANSPORTS[stack] + PROTOCOLS).format(
-        vthreads=str(kind == jvm.VIRTUAL).lower(), retransmit=RETRANSMIT[stack], join=500 if first else 5000)
+        vthreads=str(kind == jvm.VIRTUAL).lower(), retransmit=RETRANSMIT[stack], join=500 if first else 30000)
 
 
 # JGroups says for each of its addresses that there is only loopback; what else it warns of is kept.
