@@ -26,5 +26,5 @@ if(NOT WISP_SANITIZE)
       ${interpose}/semaphore.cpp
       ${interpose}/syscall.cpp
       ${interpose}/time.cpp
-    LIBS wisp_sync wisp_scheduler)
+    LIBS wisp_io wisp_sync wisp_scheduler)
 endif()
