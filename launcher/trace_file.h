@@ -26,7 +26,7 @@ struct TraceFile {
   std::vector<FileSlice> slices;
   std::map<uint32_t, std::string> names;
   std::vector<std::pair<double, double>> pauses;  // of the garbage collector: begin, end
-  std::map<std::string, uint64_t> instants;  // how many, by name
+  std::map<std::string, uint64_t> instants;       // how many, by name
 };
 
 // Empty: good. Otherwise why it is no trace of ours.

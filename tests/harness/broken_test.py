@@ -26,6 +26,7 @@ BROKEN = [
     ("Rings", "passed.addAndGet(mine);", "passed.addAndGet(mine - 1);", ["--threads", 8, "--hops", 80]),
     ("ManyParked", "passed.incrementAndGet();", "", ["--threads", 10]),
     ("ParkedPauses", "return 1;", "return 0;", ["--threads", 4, "--megabytes", 1, "--collections", 1]),
+    ("BlockedConnections", "echoed.incrementAndGet();", "", ["--connections", 4]),
     ("ForkJoinRampUp", "long sum = right + left.join();", "long sum = right + left.join() + (from == 0 ? 1 : 0);", ["--ops", 10]),
     ("EchoBench", "in.readFully(message);", "in.readFully(message); message[0] ^= 1;",
      ["--connections", 2, "--seconds", 1, "--warmup", 0]),

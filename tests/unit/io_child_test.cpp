@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 
+#include <thread>
 #include <utility>
 
 #include "io/child_wait.h"
@@ -234,10 +235,15 @@ TEST(IoChild, StopOfATracedChild) {
 }
 
 TEST(IoChild, LeavesNoDescriptorsBehind) {
+  // A wait that parks, so that the event pump has its own descriptors before they are counted.
   run_tasks({[] {
     Child child;
-    child.end();
+    std::thread later([&] {
+      usleep(50000);
+      child.end();
+    });
     EXPECT_EQ(wait_pid(child.pid, nullptr), 0);
+    later.join();
   }});
   int before = open_descriptors();
   std::vector<std::function<void()>> bodies;
