@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 
 #include "interpose/descriptor_entry.h"
+#include "interpose/masked_wait.h"
 #include "io/epoll_wait.h"
 
 using namespace wisp;
@@ -21,8 +22,8 @@ WISP_EXPORT int epoll_pwait(int epoll, epoll_event* events, int max, int timeout
   if (mask == nullptr) return epoll_wait(epoll, events, max, timeout);
   real::ensure();
   if (timeout == 0 || !on_task()) return real::epoll_pwait(epoll, events, max, timeout, mask);
-  BlockingRegion region;  // the mask is the kernel's to exchange
-  return real::epoll_pwait(epoll, events, max, timeout, mask);
+  return wait_with_mask(current_task(), mask,
+                        [&] { return real::epoll_pwait(epoll, events, max, timeout, mask); });
 }
 
 // glibc 2.35; Netty asks for it by name.
@@ -40,6 +41,7 @@ WISP_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int max, const time
       return -1;
     };
     if (!waits || !on_task()) return call();
+    if (mask != nullptr) return wait_with_mask(current_task(), mask, call);
     BlockingRegion region;
     return call();
   }

@@ -4,6 +4,7 @@
 #include <sys/select.h>
 
 #include "interpose/descriptor_entry.h"
+#include "interpose/masked_wait.h"
 #include "io/poll_wait.h"
 
 using namespace wisp;
@@ -30,10 +31,8 @@ WISP_EXPORT int ppoll(pollfd* fds, nfds_t n, const timespec* timeout, const sigs
   real::ensure();
   bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
   if (!waits || !on_task()) return real::ppoll(fds, n, timeout, mask);
-  if (mask != nullptr) {
-    BlockingRegion region;
-    return real::ppoll(fds, n, timeout, mask);
-  }
+  if (mask != nullptr)
+    return wait_with_mask(current_task(), mask, [&] { return real::ppoll(fds, n, timeout, mask); });
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   return static_cast<int>(answer(io::poll_until(fds, n, deadline)));
 }
@@ -73,10 +72,9 @@ WISP_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const ti
   real::ensure();
   bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
   if (!waits || !on_task()) return real::pselect(n, in, out, except, timeout, mask);
-  if (mask != nullptr) {
-    BlockingRegion region;
-    return real::pselect(n, in, out, except, timeout, mask);
-  }
+  if (mask != nullptr)
+    return wait_with_mask(current_task(), mask,
+                          [&] { return real::pselect(n, in, out, except, timeout, mask); });
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   return static_cast<int>(answer(io::select_until(n, in, out, except, deadline)));
 }

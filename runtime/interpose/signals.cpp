@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "interpose/entry.h"
+#include "interpose/masked_wait.h"
 #include "platform/kernel.h"
 #include "signal/actions.h"
 #include "signal/task_signals.h"
@@ -59,18 +59,7 @@ int suspend(const sigset_t* mask) {
   real::ensure();
   WispTask* task = me();
   if (task == nullptr) return real::sigsuspend(mask);
-  // Blocked from here on, the kernel keeps them until sigsuspend opens the mask.
-  sigset_t all, before;
-  memset(&all, 0xff, sizeof all);
-  task_mask_change(task, SIG_SETMASK, &all, &before);
-  int r = waiting([&] {
-    push_to_kernel(task, ~word_of(mask));
-    return real::sigsuspend(mask);
-  });
-  int error = errno;
-  task_mask_change(task, SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return r;
+  return wait_with_mask(task, mask, [&] { return real::sigsuspend(mask); });
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+// A call that exchanges the signal mask while it waits in the kernel (sigsuspend, ppoll, pselect,
+// epoll_pwait), on a task. The exchange is the kernel's, since it must be one step with the wait;
+// so the task stays on this kernel thread, and its carrier goes to others.
+#pragma once
+#include <errno.h>
+#include <string.h>
+
+#include "interpose/entry.h"
+#include "signal/actions.h"
+#include "signal/task_signals.h"
+
+namespace wisp {
+
+// `call` makes the real call with `mask` and leaves errno. All is blocked from here to the call, so
+// that signals sent to the task meanwhile, and those that it holds already because its own mask
+// blocks them, are the kernel's pending ones when the call opens the mask.
+template <typename F>
+auto wait_with_mask(WispTask* task, const sigset_t* mask, F&& call) {
+  sigset_t all, before;
+  memset(&all, 0xff, sizeof all);
+  task_mask_change(task, SIG_SETMASK, &all, &before);
+  auto waiting = [&] {
+    BlockingRegion region;
+    push_to_kernel(task, ~word_of(mask));
+    return call();
+  };
+  auto result = waiting();
+  int error = errno;
+  task_mask_change(task, SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return result;
+}
+
+}  // namespace wisp
