@@ -25,6 +25,9 @@
 #include "platform/spin_lock.h"
 #include "scheduler/carrier.h"
 #include "sync/parking_lot.h"
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace wisp::io {
 
@@ -139,6 +142,15 @@ Ring* ring_of(const Carrier* carrier) {
   return ring;
 }
 
+// The order from a submission to its completion goes by way of the kernel, which TSan does not see.
+#if defined(__SANITIZE_THREAD__)
+void passed_to_kernel(void* request) { __tsan_release(request); }
+void came_from_kernel(void* request) { __tsan_acquire(request); }
+#else
+void passed_to_kernel(void*) {}
+void came_from_kernel(void*) {}
+#endif
+
 int reap_locked(Ring* ring) {
   uint32_t head = ring->cq_head->load(std::memory_order_relaxed);
   int n = 0;
@@ -148,6 +160,7 @@ int reap_locked(Ring* ring) {
     for (; head != tail; ++head, ++n) {
       const io_uring_cqe& c = ring->completions[head & ring->cq_mask];
       auto* request = reinterpret_cast<Request*>(static_cast<uintptr_t>(c.user_data));
+      came_from_kernel(request);
       request->result = c.res;
       const void* key = &request->done;
       request->done.store(1, std::memory_order_release);
@@ -164,6 +177,7 @@ bool submit(Ring* ring, const io_uring_sqe& entry) {
   uint32_t tail = ring->sq_tail->load(std::memory_order_relaxed);
   ring->entries[tail & ring->sq_mask] = entry;
   ring->under_way.fetch_add(1, std::memory_order_relaxed);
+  passed_to_kernel(reinterpret_cast<void*>(static_cast<uintptr_t>(entry.user_data)));
   ring->sq_tail->store(tail + 1, std::memory_order_release);
   kernel::call(SYS_io_uring_enter, ring->fd.load(std::memory_order_relaxed), 1, 0, 0, 0, 0);
   // Whatever it said, the head tells: acquire, for the entry may be written again after it.
