@@ -18,35 +18,28 @@ WispTask* known_task(pthread_t thread) {
   return interposing() && scheduler_running() ? task_of(thread) : nullptr;
 }
 
-// A call that waits in the kernel for signals, on a task. The task stays on this kernel thread, its
-// carrier goes to others; signals for the task are sent to this thread as long as it is here.
-template <typename F>
-auto waiting(F&& call) {
-  BlockingRegion region;
-  return call();
-}
-
-// Collects a signal of `set` as sigtimedwait(2) does; null timeout = for ever.
+// Collects a signal of `set` as sigtimedwait(2) does; null timeout = for ever. The task stays on
+// this kernel thread, its carrier goes to others; signals for the task are sent to this thread as
+// long as it is here.
 int task_sigwait(WispTask* task, const sigset_t* set, siginfo_t* info, const timespec* timeout) {
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
-  return waiting([&] {
-    push_to_kernel(task, word_of(set));
-    for (;;) {
-      timespec left{}, *limit = nullptr;
-      if (deadline != kForever) {
-        uint64_t now = monotonic_ns();
-        uint64_t ns = deadline > now ? deadline - now : 0;
-        left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
-        limit = &left;
-      }
-      siginfo_t got;
-      int sig = real::sigtimedwait(set, &got, limit);
-      if (sig < 0) return -1;
-      if (!collect(task, sig, &got)) continue;  // for a task that was here before
-      if (info != nullptr) *info = got;
-      return sig;
+  BlockingRegion region;
+  push_to_kernel(task, word_of(set));
+  for (;;) {
+    timespec left{}, *limit = nullptr;
+    if (deadline != kForever) {
+      uint64_t now = monotonic_ns();
+      uint64_t ns = deadline > now ? deadline - now : 0;
+      left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+      limit = &left;
     }
-  });
+    siginfo_t got;
+    int sig = real::sigtimedwait(set, &got, limit);
+    if (sig < 0) return -1;
+    if (!collect(task, sig, &got)) continue;  // for a task that was here before
+    if (info != nullptr) *info = got;
+    return sig;
+  }
 }
 
 int change_mask(int how, const sigset_t* set, sigset_t* old) {

@@ -4,9 +4,9 @@
 //   -------  -------  ----------------  -----------------------------------------------------------
 //   Clear    Running  who dispatches    it has seen Clear (acquire) on a task it took from a queue
 //   Running  Clear    the next flow     the task that was left has saved its registers (release)
-//   Clear    Claimed  SysMonitor        it wants the unused part of a parked task's stack
-//   (trim.cpp) Claimed  Clear    SysMonitor        it is done Claimed  Running  who dispatches it
-//   had seen Clear before the claim
+//   Clear    Claimed  SysMonitor        it wants a parked task's unused stack (trim.cpp)
+//   Claimed  Clear    SysMonitor        it is done
+//   Claimed  Running  who dispatches    it had seen Clear before the claim
 //
 // A waker may queue a task that has announced its wait but has not left its stack; so a dispatcher
 // waits for Clear. It then writes Running with a plain store, not with a locked instruction, and
