@@ -19,6 +19,10 @@ struct TraceEvent {
   uint32_t task, other;
   uint32_t carrier;  // kNoTraceCarrier
   TraceKind kind;
+  // Run, where its record says so: the task that woke it, and when, or not before when.
+  uint32_t waker = kNoTraceTask;
+  bool ready_at_most = false;
+  uint64_t ready_ns = 0;
 };
 
 struct Trace {
@@ -61,6 +65,7 @@ struct TraceSlice {
   const char* woken_by;    // "task", "thread", "timer", "io"; null: not known
   uint32_t waker;          // task id, or kNoTraceTask
   uint64_t ready_ns;       // if woken_by
+  bool ready_at_most;      // it was ready then or later: the begin of its waker's slice
   uint32_t waker_carrier;  // where the waker ran, if its own slice is there; kNoTraceCarrier
 };
 

@@ -41,6 +41,7 @@ void add_slice(const JsonValue& event, TraceFile* out) {
   slice.woken_by = woken_word(args->text_of("wokenBy"));
   double ready = args->number_of("readyUs", -1);
   if (*slice.woken_by != '\0' && between(ready, 0, kMaxUs)) slice.ready_us = ready;
+  slice.ready_at_most = args->number_of("readyAtMost", 0) == 1;
   double waker = args->number_of("waker", -1);
   if (between(waker, 0, kMaxTask)) {
     slice.waker = static_cast<uint32_t>(waker);

@@ -13,9 +13,10 @@ namespace wisp {
 struct FileSlice {
   uint32_t carrier, task;
   double begin_us, end_us;
-  double ready_us = -1;       // it waited so long before it ran; < 0: not known
-  uint32_t waker = ~0u;       // task id
-  const char* woken_by = "";  // "task", "thread", "timer", "io"
+  double ready_us = -1;        // it waited so long before it ran; < 0: not known
+  uint32_t waker = ~0u;        // task id
+  const char* woken_by = "";   // "task", "thread", "timer", "io"
+  bool ready_at_most = false;  // it waited so long or less: since the begin of its waker's slice
 };
 
 struct TraceFile {

@@ -39,6 +39,7 @@ void slice(Out to, const Trace& trace, const TraceSlice& s) {
   if (s.woken_by != nullptr) {
     fmt::format_to(to, ",\"wokenBy\":\"{}\",\"readyUs\":{}", s.woken_by,
                    us(s.begin_ns - s.ready_ns));
+    if (s.ready_at_most) fmt::format_to(to, ",\"readyAtMost\":1");
     if (s.waker != kNoTraceTask) {
       fmt::format_to(to, ",\"waker\":{},\"wakerName\":{}", s.waker,
                      in_json(task_text(trace, s.waker)));

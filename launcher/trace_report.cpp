@@ -133,8 +133,12 @@ void timeline(Out to, const TraceFile& trace, const std::vector<Busy>& busy) {
 void latencies(Out to, const TraceFile& trace) {
   constexpr int kBuckets = 22;  // below 1 us, 1 to 2, 2 to 4, ... above 1 s
   std::vector<double> waits;
+  size_t bounds = 0;
   for (const FileSlice& s : trace.slices)
-    if (s.ready_us >= 0) waits.push_back(s.ready_us);
+    if (s.ready_us >= 0) {
+      waits.push_back(s.ready_us);
+      bounds += s.ready_at_most && s.ready_us >= 1 ? 1 : 0;
+    }
   fmt::format_to(to, "<h2>From ready to running</h2>\n");
   if (waits.empty()) {
     fmt::format_to(to, "<p>No wake-up in this trace.</p>\n");
@@ -151,9 +155,15 @@ void latencies(Out to, const TraceFile& trace) {
   while (last > 0 && counts[last] == 0) last--;
   uint64_t most = *std::max_element(counts, counts + kBuckets);
   fmt::format_to(to,
-                 "<p>{} wake-ups: median {}, 90 % within {}, 99 % within {}, longest {}.</p>\n"
+                 "<p>{} wake-ups: median {}, 90 % within {}, 99 % within {}, longest {}. {}</p>\n"
                  "<svg viewBox=\"0 0 1050 {}\" role=\"img\">\n",
-                 waits.size(), at(0.5), at(0.9), at(0.99), at(1), (last + 1) * 18 + 4);
+                 waits.size(), at(0.5), at(0.9), at(0.99), at(1),
+                 bounds == 0
+                     ? ""
+                     : fmt::format("Of {} the wait, 1 us or more, is an upper bound: it counts "
+                                   "from the begin of the waker's slice.",
+                                   bounds),
+                 (last + 1) * 18 + 4);
   for (int i = 0; i <= last; i++) {
     double length = 700.0 * static_cast<double>(counts[i]) / static_cast<double>(most);
     double us = std::exp2(i - 1);

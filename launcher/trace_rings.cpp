@@ -17,12 +17,13 @@ namespace {
 constexpr uint32_t kMaxCarriers = 1024;
 
 // False: empty, or being written.
-bool take(const TraceRecord& record, TraceEvent* event, uint64_t* stamp) {
+bool take(const TraceRecord& record, TraceEvent* event, uint64_t* stamp, uint64_t* wake) {
   // acquire: the words are not older than this number.
   uint64_t head = record.head.load(std::memory_order_acquire);
   if (head == 0) return false;
   *stamp = record.stamp.load(std::memory_order_relaxed);
   uint64_t tasks = record.tasks.load(std::memory_order_relaxed);
+  *wake = record.wake.load(std::memory_order_relaxed);
   // acquire fence: if one of the words above is newer, so is the head below (scheduler/trace.cpp).
   std::atomic_thread_fence(std::memory_order_acquire);
   if (record.head.load(std::memory_order_relaxed) != head) return false;
@@ -92,8 +93,8 @@ bool parse_trace(const char* data, size_t size, Trace* out) {
     uint64_t newest = first, taken = 0;
     for (uint64_t k = 0; k < h.capacity; k++) {
       TraceEvent event;
-      uint64_t stamp;
-      if (!take(records[k], &event, &stamp)) continue;
+      uint64_t stamp, wake;
+      if (!take(records[k], &event, &stamp, &wake)) continue;
       if (event.carrier != carrier || event.number <= first) continue;
       newest = std::max(newest, event.number);
       taken++;
@@ -113,7 +114,16 @@ bool parse_trace(const char* data, size_t size, Trace* out) {
         events.push_back(left);
         event.kind = TraceKind::Run;
       }
-      if (event.kind == TraceKind::Run) event.other = kNoTraceTask;
+      if (event.kind == TraceKind::Run) {
+        event.other = kNoTraceTask;
+        if (wake != 0) {
+          event.waker = static_cast<uint32_t>(wake);
+          auto wait_word = static_cast<uint32_t>(wake >> 32);
+          event.ready_at_most = (wait_word & kWaitAtMost) != 0;
+          uint64_t wait = scaled(trace_wait_ticks(wait_word), h.ns_per_tick);
+          event.ready_ns = event.ns > wait ? event.ns - wait : 0;
+        }
+      }
       events.push_back(event);
     }
     if (newest - first > taken) out->lost += newest - first - taken;

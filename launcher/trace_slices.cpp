@@ -45,6 +45,20 @@ uint32_t runs_first(const Trace& trace, uint32_t carrier) {
   return seen != trace.running_at_start.end() ? seen->second : kNoTraceTask;
 }
 
+TraceSlice begun(const TraceEvent& event) {
+  TraceSlice slice{};
+  slice.carrier = event.carrier;
+  slice.task = event.task;
+  slice.begin_ns = slice.end_ns = event.ns;
+  slice.end = "unknown";
+  slice.woken_by = event.waker != kNoTraceTask ? "task" : nullptr;
+  slice.waker = event.waker;
+  slice.ready_ns = event.ready_ns;
+  slice.ready_at_most = event.ready_at_most;
+  slice.waker_carrier = kNoTraceCarrier;
+  return slice;
+}
+
 // first: what ran when the trace was switched on. trace_end: a task that no event ends has run up
 // to there.
 void slices_of(const std::vector<TraceEvent>& events, uint32_t carrier, uint32_t first,
@@ -52,7 +66,10 @@ void slices_of(const std::vector<TraceEvent>& events, uint32_t carrier, uint32_t
   TraceSlice open{};
   bool running = false;
   if (first != kNoTraceTask) {
-    open = {carrier, first, 0, 0, "unknown", nullptr, kNoTraceTask, 0, kNoTraceCarrier};
+    TraceEvent event{};
+    event.carrier = carrier;
+    event.task = first;
+    open = begun(event);
     running = true;
   }
   auto close = [&](uint64_t ns, const char* how) {
@@ -65,8 +82,7 @@ void slices_of(const std::vector<TraceEvent>& events, uint32_t carrier, uint32_t
   for (const TraceEvent& event : events) {
     if (event.kind == TraceKind::Run) {
       close(event.ns, "unknown");
-      open = {event.carrier, event.task,   event.ns, event.ns,       "unknown",
-              nullptr,       kNoTraceTask, 0,        kNoTraceCarrier};
+      open = begun(event);
       running = true;
     } else if (const char* how = ends(event.kind)) {
       if (event.task == open.task) close(event.ns, how);
@@ -75,6 +91,21 @@ void slices_of(const std::vector<TraceEvent>& events, uint32_t carrier, uint32_t
     }
   }
   close(trace_end, "unknown");
+}
+
+// Where the wakers ran. `order`: all slices by their begin.
+void find_wakers(const std::vector<TraceSlice*>& order) {
+  std::unordered_map<uint32_t, std::vector<const TraceSlice*>> by_task;
+  for (const TraceSlice* slice : order) by_task[slice->task].push_back(slice);
+  auto begins_after = [](uint64_t ns, const TraceSlice* slice) { return ns < slice->begin_ns; };
+  for (TraceSlice* slice : order) {
+    auto found = by_task.find(slice->waker);
+    if (slice->waker == kNoTraceTask || found == by_task.end()) continue;
+    const auto& list = found->second;
+    auto behind = std::upper_bound(list.begin(), list.end(), slice->ready_ns, begins_after);
+    if (behind == list.begin() || (*(behind - 1))->end_ns < slice->ready_ns) continue;
+    slice->waker_carrier = (*(behind - 1))->carrier;
+  }
 }
 
 }  // namespace
@@ -108,7 +139,8 @@ std::vector<TraceSlice> trace_slices(const Trace& trace) {
     const TraceEvent* wake = nullptr;
     while (at < list->second.size() && list->second[at]->ns <= slice->begin_ns)
       wake = list->second[at++];
-    if (wake == nullptr) continue;
+    // What the record of its run says is newer.
+    if (wake == nullptr || slice->woken_by != nullptr) continue;
     slice->ready_ns = wake->ns;
     switch (wake->kind) {
       case TraceKind::Timer:
@@ -120,9 +152,9 @@ std::vector<TraceSlice> trace_slices(const Trace& trace) {
       default:
         slice->woken_by = wake->other != kNoTraceTask ? "task" : "thread";
         slice->waker = wake->other;
-        slice->waker_carrier = wake->carrier;
     }
   }
+  find_wakers(order);
   return slices;
 }
 

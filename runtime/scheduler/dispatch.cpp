@@ -191,7 +191,7 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
   // On the worker's own stack it holds no task: waiting here cannot close a circle.
   for (Backoff backoff; !task->on_cpu.may_enter();) backoff.wait();
   c->now = ticks();
-  trace(c, TraceKind::Run, task, kNoTraceTask, c->now);
+  if (tracing()) trace_switch(c, nullptr, task, c->now);
   prepare(w, c, task, c->now);
 #if WISP_SWITCH_FS
   void* left = switch_context(&w->native, &task->context, task->tp, nullptr);
@@ -216,9 +216,10 @@ static inline void note_parked(WispTask* self) {
 static WISP_NOINLINE void park_observed(WispTask* self) {
   if (tracing()) self->left_by = TraceKind::Park;
   note_parked(self);
-  uint64_t left = ticks();
+  uint64_t left = logs(LogKind::Park) ? ticks() : 0;
   switch_out(self);
-  if (logs(LogKind::Park)) log_park(self, left);
+  if (tracing()) trace_stayed(self);
+  if (left != 0) log_park(self, left);
 }
 
 void park_current(WispTask* self) {

@@ -39,7 +39,7 @@ WispTask* GlobalQueue::pop() {
 // microseconds of kernel time and drags the pair over two cores, which is wrong when the waker is
 // about to park; not waking it is wrong when the waker goes on computing. The waker's own history
 // decides; SysMonitor corrects a wrong guess within a tick.
-static inline void announce_wake(Carrier* c, WispTask* waker, bool displaced) {
+static inline void announce_wake(WispTask* waker, bool displaced, uint64_t stamp) {
   Scheduler& s = g_scheduler;
   if (WISP_LIKELY(s.idle.idle() == 0)) {
     sysmon_notice();
@@ -53,22 +53,30 @@ static inline void announce_wake(Carrier* c, WispTask* waker, bool displaced) {
     sysmon_notice();
     if (waker->woke_at != 0) return;
   }
-  waker->woke_at = ticks();
-  (void)c;
+  waker->woke_at = stamp != 0 ? stamp : ticks();
 }
 
-static WISP_NOINLINE void ready_observed(WispTask* task, const ThreadSelf& me) {
+// The time stamp it took, 0: none.
+static WISP_NOINLINE uint64_t ready_observed(WispTask* task, const ThreadSelf& me) {
   // Who polls may not own the carrier that it will hand the tasks to.
   bool io = me.collect != nullptr;
-  if (tracing()) trace_ready(io ? nullptr : my_carrier(), task, me.task, io);
-  uint32_t by = me.task != nullptr && !io ? me.task->tid - kFirstTaskTid + 1 : ~0u;
+  bool by_task = me.task != nullptr && !io;
+  Carrier* c = io ? nullptr : my_carrier();
+  // A stamp costs three times what all else of a trace costs in a hand-over. The trace does with
+  // the begin of the waker's slice where slices are brief.
+  bool at_most = by_task && c != nullptr && me.task->brief_slice && !logs(LogKind::Park);
+  uint64_t when = at_most ? c->now : ticks();
+  uint32_t by = by_task ? me.task->tid - kFirstTaskTid + 1 : ~0u;
   task->woken_by.store(by, std::memory_order_relaxed);
-  task->woken_at.store(ticks(), std::memory_order_relaxed);
+  task->woken_at.store(when, std::memory_order_relaxed);
+  if (tracing()) trace_ready(c, task, by_task, io, at_most);
+  return at_most ? 0 : when;
 }
 
 void ready(WispTask* task) {
   ThreadSelf& me = thread_self();
-  if (WISP_UNLIKELY(observed() != 0)) ready_observed(task, me);
+  uint64_t stamp = 0;
+  if (WISP_UNLIKELY(observed() != 0)) stamp = ready_observed(task, me);
   task->state.store(TaskState::Ready, std::memory_order_relaxed);
   if (WISP_UNLIKELY(me.collect != nullptr)) {
     me.collect->append(task);
@@ -84,10 +92,11 @@ void ready(WispTask* task) {
   if (chaos() && chaos_ready(c, task)) return;
   // A time stamp costs as much as all counters together: the time in queues is measured on a
   // sample.
-  if ((c->unparks.load(std::memory_order_relaxed) & 15) == 1) task->ready_at = ticks();
+  if ((c->unparks.load(std::memory_order_relaxed) & 15) == 1)
+    task->ready_at = stamp != 0 ? stamp : ticks();
   WispTask* displaced = c->swap_next(task);
   if (displaced != nullptr) push_local(c, displaced);
-  announce_wake(c, me.task, displaced != nullptr);
+  announce_wake(me.task, displaced != nullptr, stamp);
 }
 
 WispTask* runtime_enter_slow(WispTask* task) {

@@ -44,6 +44,10 @@ struct alignas(kCacheLine) WispTask {
   bool recycle_on_leave =
       false;  // dead and nobody will join it: written just before the last switch
   TraceKind left_by = TraceKind::None;  // while traced: why it is about to leave its carrier
+  // While traced: woken_at and woken_by wait for its next Run record. The waker sets it before the
+  // task is in a queue, who takes it out of there clears it.
+  WakeNote wake_noted = WakeNote::None;
+  bool brief_slice = false;  // while traced: its last slice was
   // For observers; relaxed. A waker may be faster than the task that announces its wait: then it
   // says Parked of a task in a queue.
   std::atomic<TaskState> state{TaskState::Created};

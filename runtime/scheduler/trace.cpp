@@ -15,7 +15,7 @@ static uint32_t id_of(const WispTask* task) {
 }
 
 static inline void write(TraceRing& ring, TraceKind kind, uint32_t task, uint32_t other,
-                         uint64_t stamp) {
+                         uint64_t stamp, uint64_t wake) {
   uint64_t head = ring.head.load(std::memory_order_relaxed) + (1u << 24);
   ring.head.store(head, std::memory_order_relaxed);
   TraceRecord* record = ring.next;
@@ -28,6 +28,7 @@ static inline void write(TraceRing& ring, TraceKind kind, uint32_t task, uint32_
   std::atomic_thread_fence(std::memory_order_release);
   record->stamp.store(stamp, std::memory_order_relaxed);
   record->tasks.store(static_cast<uint64_t>(other) << 32 | task, std::memory_order_relaxed);
+  record->wake.store(wake, std::memory_order_relaxed);
   // release: a reader that sees this number sees the words.
   record->head.store(head | static_cast<uint64_t>(kind), std::memory_order_release);
 }
@@ -35,7 +36,7 @@ static inline void write(TraceRing& ring, TraceKind kind, uint32_t task, uint32_
 static WISP_NOINLINE void put_shared(TraceRings* t, TraceKind kind, uint32_t task, uint32_t other,
                                      uint64_t stamp) {
   SpinGuard guard(t->shared_lock);
-  write(t->rings[t->carriers], kind, task, other, stamp);
+  write(t->rings[t->carriers], kind, task, other, stamp, 0);
 }
 
 static inline void put(const Carrier* carrier, TraceKind kind, uint32_t task, uint32_t other,
@@ -45,7 +46,7 @@ static inline void put(const Carrier* carrier, TraceKind kind, uint32_t task, ui
   TraceRings* t = g_trace.load(std::memory_order_acquire);
   if (WISP_UNLIKELY(t == nullptr)) return;
   if (WISP_LIKELY(carrier != nullptr))
-    write(t->rings[carrier->index], kind, task, other, stamp);
+    write(t->rings[carrier->index], kind, task, other, stamp, 0);
   else
     put_shared(t, kind, task, other, stamp);
 }
@@ -55,11 +56,16 @@ WISP_NOINLINE void trace_event(const Carrier* carrier, TraceKind kind, const Wis
   put(carrier, kind, id_of(task), other, when != 0 ? when : ticks());
 }
 
-WISP_NOINLINE void trace_ready(const Carrier* carrier, const WispTask* task, const WispTask* by,
-                               bool io) {
+WISP_NOINLINE void trace_ready(const Carrier* carrier, WispTask* task, bool by_task, bool io,
+                               bool at_most) {
   bool fresh = task->state.load(std::memory_order_relaxed) == TaskState::Created;
+  if (WISP_LIKELY(by_task && !fresh)) {
+    task->wake_noted = at_most ? WakeNote::AtMost : WakeNote::Exact;
+    return;
+  }
   TraceKind kind = io ? TraceKind::Io : fresh ? TraceKind::Start : TraceKind::Unpark;
-  put(carrier, kind, id_of(task), id_of(by), ticks());
+  put(carrier, kind, id_of(task), task->woken_by.load(std::memory_order_relaxed),
+      task->woken_at.load(std::memory_order_relaxed));
 }
 
 WISP_NOINLINE void trace_end(WispTask* task) {
@@ -72,10 +78,29 @@ WISP_NOINLINE void trace_end(WispTask* task) {
   task->left_by = TraceKind::End;
 }
 
-WISP_NOINLINE void trace_switch(const Carrier* carrier, WispTask* left, const WispTask* next,
+// The wake word of the record that says that `task` runs.
+static inline uint64_t take_wake(const TraceRings* t, WispTask* task, uint64_t now) {
+  WakeNote note = task->wake_noted;
+  if (note == WakeNote::None) return 0;
+  task->wake_noted = WakeNote::None;
+  uint64_t woken = task->woken_at.load(std::memory_order_relaxed);
+  if (woken < t->since) return 0;  // by a trace before this one
+  // The carrier's clock may have been read before the wake-up that it then found.
+  uint32_t wait = woken < now ? trace_wait(now - woken) : 0;
+  if (note == WakeNote::AtMost) wait |= kWaitAtMost;
+  return static_cast<uint64_t>(wait) << 32 | task->woken_by.load(std::memory_order_relaxed);
+}
+
+WISP_NOINLINE void trace_switch(const Carrier* carrier, WispTask* left, WispTask* next,
                                 uint64_t now) {
-  TraceKind why = left->left_by;
-  left->left_by = TraceKind::None;
+  // acquire: as in put().
+  TraceRings* t = g_trace.load(std::memory_order_acquire);
+  if (WISP_UNLIKELY(t == nullptr)) return;
+  TraceKind why = TraceKind::None;
+  if (WISP_LIKELY(left != nullptr)) {
+    why = left->left_by;
+    left->left_by = TraceKind::None;
+  }
   if (next == nullptr) {
     if (why != TraceKind::None) put(carrier, why, id_of(left), kNoTraceTask, now);
     return;
@@ -84,7 +109,18 @@ WISP_NOINLINE void trace_switch(const Carrier* carrier, WispTask* left, const Wi
                    : why == TraceKind::Yield ? TraceKind::RunAfterYield
                    : why == TraceKind::End   ? TraceKind::RunAfterEnd
                                              : TraceKind::Run;
-  put(carrier, kind, id_of(next), id_of(left), now);
+  TraceRing& ring = t->rings[carrier->index];
+  if (left != nullptr) left->brief_slice = now - ring.last_switch < g_ticks_per_us;
+  ring.last_switch = now;
+  write(ring, kind, id_of(next), id_of(left), now, take_wake(t, next, now));
+}
+
+void trace_stayed(WispTask* self) {
+  if (self->wake_noted == WakeNote::None) return;
+  self->wake_noted = WakeNote::None;
+  trace_event(self->carrier, TraceKind::Unpark, self,
+              self->woken_by.load(std::memory_order_relaxed),
+              self->woken_at.load(std::memory_order_relaxed));
 }
 
 }  // namespace wisp

@@ -16,10 +16,12 @@ struct alignas(kCacheLine) TraceRing {
   TraceRecord* next = nullptr;
   std::atomic<TraceRecord*> end{nullptr};  // set when tracing is switched on
   std::atomic<uint64_t> head{0};           // the last record's, without its kind
+  uint64_t last_switch = 0;                // ticks
 };
 
 struct TraceRings {
   uint32_t carriers = 0;
+  uint64_t since = 0;          // ticks when tracing was switched on
   SpinLock shared_lock;        // of the ring behind the carriers'. A leaf.
   TraceRing* rings = nullptr;  // carriers + 1
 };
@@ -30,11 +32,16 @@ extern std::atomic<TraceRings*> g_trace;
 // `carrier`: the caller owns it; null: none. `when`: ticks, 0 = now.
 void trace_event(const Carrier* carrier, TraceKind kind, const WispTask* task, uint32_t other,
                  uint64_t when);
-void trace_ready(const Carrier* carrier, const WispTask* task, const WispTask* by, bool io);
+// `task` is made ready. What a task wakes is only noted, beside task->woken_at and _by, which the
+// caller has set: its next Run record tells. at_most: woken_at is the begin of the waker's slice.
+void trace_ready(const Carrier* carrier, WispTask* task, bool by_task, bool io, bool at_most);
 void trace_end(WispTask* task);
-// `left` leaves the carrier (or its kernel thread) for the reason in its left_by; `next`, if any,
-// runs there from now on. One record, no time stamp of its own: this is the hot one.
-void trace_switch(const Carrier* carrier, WispTask* left, const WispTask* next, uint64_t now);
+// `left` (null: the worker's own stack) leaves the carrier or its kernel thread for the reason in
+// its left_by; `next`, if any, runs there from now on. One record, no time stamp of its own: this
+// is the hot one.
+void trace_switch(const Carrier* carrier, WispTask* left, WispTask* next, uint64_t now);
+// `self`, about to park, was woken before it had left, and goes on.
+void trace_stayed(WispTask* self);
 
 inline bool tracing() {
   // relaxed: trace_event looks again (acquire).

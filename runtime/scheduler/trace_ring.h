@@ -17,7 +17,7 @@
 namespace wisp {
 
 constexpr char kTraceMemfdName[] = "wisp-trace";
-constexpr uint64_t kTraceMagic = 0x3145434152545757ull;  // "WWTRACE1"
+constexpr uint64_t kTraceMagic = 0x3245434152545757ull;  // "WWTRACE2"
 constexpr uint64_t kMinTraceBytes = 64u << 10;
 constexpr uint64_t kMaxTraceBytes = 256u << 20;
 constexpr uint64_t kDefaultTraceBytes = 4u << 20;
@@ -25,8 +25,10 @@ constexpr uint32_t kNoTraceTask = ~0u;
 
 enum class TraceKind : uint8_t {
   None,
-  Start,     // task is ready for the first time; other: its creator
-  Unpark,    // task is ready; other: the task that woke it, kNoTraceTask: a kernel thread
+  Start,  // task is ready for the first time; other: its creator
+  // task is ready; other: the task that woke it, kNoTraceTask: a kernel thread. A task that wakes
+  // one that then leaves its carrier and comes back writes none: the Run record says it (wake).
+  Unpark,
   Timer,     // task is ready: its timer fired
   Io,        // task is ready: the event pump found its descriptor ready
   Run,       // task begins to run on the carrier
@@ -49,14 +51,34 @@ enum class TraceKind : uint8_t {
 };
 constexpr TraceKind kLastTraceKind = TraceKind::GcEnd;
 
+// What WispTask::woken_at is.
+enum class WakeNote : uint8_t { None, Exact, AtMost };
+
 constexpr uint32_t kNoTraceCarrier = 0xffff;
 struct TraceRecord {
   std::atomic<uint64_t> head;   // number << 24 | carrier << 8 | kind; 0: none, or being written
   std::atomic<uint64_t> stamp;  // ticks
   std::atomic<uint64_t> tasks;  // other << 32 | task: ids as in the statistics page
+  // Run: how long task was ready (trace_wait) << 32 | the task that woke it. 0: another record, or
+  // none, says what made it ready.
+  std::atomic<uint64_t> wake;
 };
-static_assert(sizeof(TraceRecord) == 24);
+static_assert(sizeof(TraceRecord) == 32);
 constexpr uint64_t kTraceNumberMask = (1ull << 40) - 1;
+
+// How long a task was ready, in 32 bits. The top one: at most so long, since the stamp is of the
+// begin of its waker's slice. The next one: without the lowest 16 of the ticks, which is so from
+// 2^30 (half a second, about); never more than 2^46.
+constexpr uint32_t kWaitAtMost = 1u << 31, kWaitCoarse = 1u << 30;
+constexpr uint32_t trace_wait(uint64_t ticks) {
+  if (ticks < kWaitCoarse) return static_cast<uint32_t>(ticks);
+  ticks >>= 16;
+  return kWaitCoarse | static_cast<uint32_t>(ticks < kWaitCoarse ? ticks : kWaitCoarse - 1);
+}
+constexpr uint64_t trace_wait_ticks(uint32_t wait) {
+  uint64_t number = wait & (kWaitCoarse - 1);
+  return (wait & kWaitCoarse) == 0 ? number : number << 16;
+}
 
 struct TraceRingStart {
   uint64_t written;  // records that the ring had seen when tracing was switched on

@@ -34,12 +34,14 @@ std::vector<uint64_t> sample() {
   std::vector<uint64_t> words((h.data_offset + 3 * h.stride) / 8);
   memcpy(words.data(), &h, sizeof h);
   uint64_t numbers[3] = {};
-  auto put = [&](uint32_t ring, TraceKind kind, uint64_t stamp, uint32_t task, uint32_t other) {
+  auto put = [&](uint32_t ring, TraceKind kind, uint64_t stamp, uint32_t task, uint32_t other,
+                 uint64_t wake = 0) {
     uint64_t carrier = ring == 2 ? kNoTraceCarrier : ring;
-    uint64_t* r = &words[(h.data_offset + ring * h.stride) / 8 + numbers[ring] * 3];
+    uint64_t* r = &words[(h.data_offset + ring * h.stride) / 8 + numbers[ring] * 4];
     r[0] = ++numbers[ring] << 24 | carrier << 8 | static_cast<uint64_t>(kind);
     r[1] = kind == TraceKind::NameLow || kind == TraceKind::NameHigh ? stamp : h.ticks + stamp;
     r[2] = static_cast<uint64_t>(other) << 32 | task;
+    r[3] = wake;
   };
   put(2, TraceKind::Start, 10, 1, kNoTraceTask);
   put(2, TraceKind::Io, 15, 3, kNoTraceTask);
@@ -48,8 +50,11 @@ std::vector<uint64_t> sample() {
   put(1, TraceKind::Run, 22, 3, kNoTraceTask);
   for (uint64_t t = 100; t < 800; t += 100) {
     uint32_t from = t / 100 % 2 != 0 ? 1 : 2;
-    put(0, TraceKind::Unpark, t, 3 - from, from);
-    put(0, TraceKind::RunAfterPark, t + 30, 3 - from, from);
+    // Every other wake in the record of the run.
+    if (from == 1) put(0, TraceKind::Unpark, t, 3 - from, from);
+    uint64_t wait = 30 | (t == 400 ? kWaitAtMost : 0);
+    uint64_t wake = from == 2 ? wait << 32 | from : 0;
+    put(0, TraceKind::RunAfterPark, t + 30, 3 - from, from, wake);
   }
   uint64_t name;
   memcpy(&name, "<b>\"&\\'\n", 8);
@@ -80,15 +85,41 @@ TEST(TraceReader, ReadsWhatARuntimeWrites) {
   EXPECT_EQ(slices[1].task, 2u);
   EXPECT_EQ(slices[1].waker, 1u);
   EXPECT_EQ(slices[1].ready_ns, 100u);
+  EXPECT_EQ(slices[1].waker_carrier, 0u);
+  EXPECT_EQ(slices[2].task, 1u);
+  EXPECT_EQ(slices[2].waker, 2u);
+  EXPECT_EQ(slices[2].ready_ns, 200u);
+  EXPECT_STREQ(slices[2].woken_by, "task");
+  EXPECT_EQ(slices[2].waker_carrier, 0u);
+  EXPECT_FALSE(slices[2].ready_at_most);
+  EXPECT_EQ(slices[4].ready_ns, 400u);
+  EXPECT_TRUE(slices[4].ready_at_most);
   EXPECT_STREQ(slices[7].end, "end");
   EXPECT_STREQ(slices[8].end, "preempt");
   EXPECT_STREQ(slices[8].woken_by, "io");
 }
 
+TEST(TraceReader, LongWaitsKeepTheirSize) {
+  for (uint64_t ticks : {uint64_t{0}, uint64_t{1}, (uint64_t{1} << 30) - 1})
+    EXPECT_EQ(trace_wait_ticks(trace_wait(ticks)), ticks);
+  for (uint64_t ticks : {uint64_t{1} << 30, (uint64_t{1} << 32) + 12345, uint64_t{1} << 45}) {
+    EXPECT_LE(trace_wait_ticks(trace_wait(ticks)), ticks);
+    EXPECT_GT(trace_wait_ticks(trace_wait(ticks)) + (1u << 16), ticks);
+  }
+  EXPECT_EQ(trace_wait_ticks(trace_wait(~uint64_t{0})), ((uint64_t{1} << 30) - 1) << 16);
+}
+
 TEST(TraceReader, WhatRanFromTheStartHasASlice) {
   // Carrier 0: task 7 runs and parks at 100. Carrier 1: task 8 never switches. Carrier 2: idle.
   auto event = [](uint64_t number, uint64_t ns, TraceKind kind, uint32_t task, uint32_t carrier) {
-    return TraceEvent{number, ns, task, kNoTraceTask, carrier, kind};
+    TraceEvent e{};
+    e.number = number;
+    e.ns = ns;
+    e.task = task;
+    e.other = e.waker = kNoTraceTask;
+    e.carrier = carrier;
+    e.kind = kind;
+    return e;
   };
   Trace trace;
   trace.carriers = 3;
@@ -174,7 +205,7 @@ TEST(TraceReader, APauseOfTheCollectorIsWrittenAndReadBack) {
 TEST(TraceReader, CountsWhatWasOverwritten) {
   std::vector<uint64_t> words = sample();
   for (uint64_t k = 0; k < kCapacity; k++) {
-    uint64_t& head = words[4096 / 8 + k * 3];
+    uint64_t& head = words[4096 / 8 + k * 4];
     if (head != 0) head += 1000ull << 24;
   }
   EXPECT_EQ(parsed(words).lost, 1000u);
@@ -212,6 +243,8 @@ TEST(TraceReader, AFileSaysWhatTheRingsSaid) {
   EXPECT_DOUBLE_EQ(file.slices[1].begin_us, 0.13);
   EXPECT_DOUBLE_EQ(file.slices[1].ready_us, 0.03);
   EXPECT_EQ(file.slices[1].waker, 1u);
+  EXPECT_FALSE(file.slices[1].ready_at_most);
+  EXPECT_TRUE(file.slices[4].ready_at_most);
   EXPECT_EQ(file.names[2], "<b>\"&\\'?");
   EXPECT_EQ(file.instants["preempt"], 1u);
   std::string html = trace_report(file);
