@@ -112,7 +112,8 @@ bool trace_on(uint64_t bytes) {
   h->stride = m.stride;
   h->capacity = capacity;
   h->monotonic_ns = monotonic_ns();
-  h->ticks = m.rings.since = ticks();
+  h->ticks = ticks();
+  m.rings.since.store(h->ticks, std::memory_order_relaxed);
   h->realtime_ns = realtime_ns();
   h->ns_per_tick = ticks_to_ns(1ull << 32);
   __atomic_store_n(&h->magic, kTraceMagic, __ATOMIC_RELEASE);

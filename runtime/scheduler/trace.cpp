@@ -84,7 +84,7 @@ static inline uint64_t take_wake(const TraceRings* t, WispTask* task, uint64_t n
   if (note == WakeNote::None) return 0;
   task->wake_noted = WakeNote::None;
   uint64_t woken = task->woken_at.load(std::memory_order_relaxed);
-  if (woken < t->since) return 0;  // by a trace before this one
+  if (woken < t->since.load(std::memory_order_relaxed)) return 0;  // by a trace before this one
   // The carrier's clock may have been read before the wake-up that it then found.
   uint32_t wait = woken < now ? trace_wait(now - woken) : 0;
   if (note == WakeNote::AtMost) wait |= kWaitAtMost;

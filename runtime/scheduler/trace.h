@@ -21,7 +21,9 @@ struct alignas(kCacheLine) TraceRing {
 
 struct TraceRings {
   uint32_t carriers = 0;
-  uint64_t since = 0;          // ticks when tracing was switched on
+  // Ticks when tracing was switched on. relaxed: who is late takes an old wake-up for a new one, or
+  // the other way round.
+  std::atomic<uint64_t> since{0};
   SpinLock shared_lock;        // of the ring behind the carriers'. A leaf.
   TraceRing* rings = nullptr;  // carriers + 1
 };
