@@ -16,7 +16,6 @@ namespace {
 
 constexpr size_t kPage = 4096;  // smallest page; only for sizes below
 constexpr size_t kKeepBytes = size_t{32} << 10;
-constexpr size_t kWorthTrimming = size_t{24} << 10;
 constexpr size_t kMaxSize = size_t{1} << 56;  // no sum of two overflows; mmap refuses the rest
 constexpr int kClasses = 8;
 
@@ -237,7 +236,7 @@ size_t stack_trim_below(const Stack& stack, const void* sp) {
   if (at < base + 256 || at > base + stack.size) return 0;
   size_t unused = (at - 256 - base) / page * page;
   size_t resident = resident_bytes(stack.base, unused, page);
-  if (resident < kWorthTrimming) return 0;
+  if (resident == 0) return 0;
   int error = errno;
   // HotSpot's guard zones lie in there: they keep their protection.
   bool done = madvise(stack.base, unused, MADV_DONTNEED) == 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kLooks = 512;     // tasks per call: some 20 us
 constexpr uint32_t kClaims = 16;     // at a time: a waker of one of them waits for all
-constexpr uint64_t kCostPart = 500;  // of its time it may spend on looking: 1/500
+constexpr uint64_t kCostPart = 100;  // of its time it may spend on this: 1/100
 
 struct Trimmer {
   WispTask* cursor = nullptr;  // where the pass under way goes on; null: none is

@@ -34,6 +34,9 @@ def rows():
     yield Row("park", "park/unpark hand-over, all carriers", "ParkUnpark", (), "ns_per_handover", "ns", every, plain, "faster", None, None)
     yield Row("start", "start + join of a thread", "ThreadStart", (), "us_per_thread", "µs", every, plain, "part", 0.5, 0.2)
     yield Row("memory", "RSS of 10,000 threads parked for 3 s", "ManyParked", (), "rss_parked_kb", "kB", every, plain, "part", 1.0, 0.6)
+    connections = ("BlockedConnections", ())
+    yield Row("connections", "10,000 blocked connections: RSS", *connections, "rss_blocked_kb", "kB", every, plain, "part", 0.8, 0.5)
+    yield Row("connections-threads", "10,000 blocked connections: kernel threads", *connections, "kernel_threads", "", every, plain, "part", None, None)
     for kernel in ("sort", "compress", "parse", "gc"):
         yield Row(f"cpu-{kernel}", f"CPU-bound: {kernel}", "CpuBound", (), f"{kernel}_ms", "ms", every, plain, "part", 1.01, 1.0)
     for load in ("idle", "light"):
