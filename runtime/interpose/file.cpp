@@ -203,10 +203,12 @@ WISP_OPEN_2(__openat64_2, O_LARGEFILE)
 // ---- calls that wait for the device by their nature ------------------------------------------
 
 WISP_EXPORT int fsync(int fd) {
-  return waiting(true, [=] { return real::fsync(fd); });
+  return on_task() ? static_cast<int>(answer(io::disk_sync(fd, false)))
+                   : (real::ensure(), real::fsync(fd));
 }
 WISP_EXPORT int fdatasync(int fd) {
-  return waiting(true, [=] { return real::fdatasync(fd); });
+  return on_task() ? static_cast<int>(answer(io::disk_sync(fd, true)))
+                   : (real::ensure(), real::fdatasync(fd));
 }
 WISP_EXPORT int syncfs(int fd) noexcept {
   return waiting(true, [=] { return real::syncfs(fd); });

@@ -210,6 +210,16 @@ inline long trusted_read(DiskHistory& h, WispTask* me, int fd, const iovec* v, i
   return r;
 }
 
+long plain_write(int fd, const iovec* v, int n, off_t at) {
+  long p = reinterpret_cast<long>(v);
+  return at < 0 ? kernel::call(SYS_writev, fd, p, n) : kernel::call(SYS_pwritev, fd, p, n, at, 0);
+}
+
+WISP_NOINLINE long synchronous_write(int fd, const iovec* v, int n, off_t at) {
+  long r = at < 0 ? kNoRing : ring_write(fd, v, n, at);
+  return r != kNoRing ? r : disk_wait([=] { return plain_write(fd, v, n, at); });
+}
+
 size_t total(const iovec* v, int n) {
   size_t sum = 0;
   for (int i = 0; i < n; ++i) sum += v[i].iov_len;
@@ -238,26 +248,29 @@ long disk_read(int fd, const iovec* parts, int count, off_t offset) {
 }
 
 // Writes go to the page cache, and wait only when the kernel throttles the writer: nothing tells
-// that beforehand (ext4 has no RWF_NOWAIT for buffered writes), SysMonitor notices it.
+// that beforehand (ext4 has no RWF_NOWAIT for buffered writes), SysMonitor notices it. Those of a
+// synchronous descriptor always wait: by the ring at an offset, whose kernel writes at a file
+// position do not exclude each other; else in a region.
 long disk_write(int fd, const void* buffer, size_t size, off_t offset) {
-  auto call = [=] {
-    long b = reinterpret_cast<long>(buffer);
-    long n = static_cast<long>(size);
-    return offset < 0 ? kernel::call(SYS_write, fd, b, n)
-                      : kernel::call(SYS_pwrite64, fd, b, n, offset);
-  };
-  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous))) return disk_wait(call);
-  return call();
+  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous))) {
+    iovec one{const_cast<void*>(buffer), size};
+    return synchronous_write(fd, &one, 1, offset);
+  }
+  long b = reinterpret_cast<long>(buffer), n = static_cast<long>(size);
+  return offset < 0 ? kernel::call(SYS_write, fd, b, n)
+                    : kernel::call(SYS_pwrite64, fd, b, n, offset);
 }
 
 long disk_write(int fd, const iovec* parts, int count, off_t offset) {
-  auto call = [=] {
-    long v = reinterpret_cast<long>(parts);
-    return offset < 0 ? kernel::call(SYS_writev, fd, v, count)
-                      : kernel::call(SYS_pwritev, fd, v, count, offset, 0);
-  };
-  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous))) return disk_wait(call);
-  return call();
+  if (WISP_UNLIKELY(disk_history(fd).is(DiskHistory::kSynchronous)))
+    return synchronous_write(fd, parts, count, offset);
+  return plain_write(fd, parts, count, offset);
+}
+
+long disk_sync(int fd, bool data_only) {
+  long r = ring_sync(fd, data_only);
+  if (r != kNoRing) return r;
+  return disk_wait([=] { return kernel::call(data_only ? SYS_fdatasync : SYS_fsync, fd); });
 }
 
 void disk_opened(int fd, int flags) {

@@ -17,12 +17,13 @@ long disk_read(int fd, void* buffer, size_t size, off_t offset);
 long disk_read(int fd, const iovec* parts, int count, off_t offset);
 long disk_write(int fd, const void* buffer, size_t size, off_t offset);
 long disk_write(int fd, const iovec* parts, int count, off_t offset);
+long disk_sync(int fd, bool data_only);  // fsync, fdatasync: any descriptor
 
 // A descriptor was opened with these open(2) flags, or one was closed: what was learned about the
 // number is forgotten. Forgetting to say so costs speed, never correctness. Any thread.
 void disk_opened(int fd, int flags);
 
-// Around a call that announces itself as slow (fsync, flock, ftruncate...); nothing on a kernel
+// Around a call that announces itself as slow (msync, flock, ftruncate...); nothing on a kernel
 // thread, not to be used inside the runtime. Cost of the region: 75-90 ns while nobody waits for
 // the carrier, about 2 us when somebody does (a worker is woken). No pool stands behind it: the
 // task's own kernel thread waits, as on plain threads, so a bounded pool would only add a queue,

@@ -99,6 +99,54 @@ TEST(DiskRing, Results) {
   });
 }
 
+TEST(DiskRing, SynchronousWritesAndSyncsTakeNoKernelThreads) {
+  NEEDS_RING();
+  constexpr uint64_t kBlock = 4096, kWriters = 16, kWrites = 8;
+  TestFile file(kWriters * kWrites * kBlock);
+  int fd = open(file.path(), O_RDWR | O_DSYNC);
+  ASSERT_GE(fd, 0);
+  io::disk_opened(fd, O_RDWR | O_DSYNC);
+  uint64_t handoffs = scheduler_totals().handoffs, before = requests();
+  std::atomic<int> wrong{0};
+  Latch done(kWriters);
+  for (uint64_t i = 0; i < kWriters; ++i)
+    spawn([&, i] {
+      std::vector<char> block(kBlock, static_cast<char>('A' + i));
+      iovec halves[] = {{block.data(), kBlock / 2}, {block.data() + kBlock / 2, kBlock / 2}};
+      for (uint64_t k = 0; k < kWrites; ++k) {
+        auto at = static_cast<off_t>((k * kWriters + i) * kBlock);
+        long r = k % 2 != 0 ? io::disk_write(fd, halves, 2, at)
+                            : io::disk_write(fd, block.data(), kBlock, at);
+        wrong += r != static_cast<long>(kBlock);
+        wrong += io::disk_sync(fd, k % 2 != 0) != 0;
+      }
+      done.count_down();
+    });
+  done.wait();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(requests() - before, 2 * kWriters * kWrites);
+  EXPECT_LT(scheduler_totals().handoffs - handoffs, kWriters * kWrites / 4);
+  std::vector<char> all(kWriters * kWrites * kBlock);
+  ASSERT_EQ(pread(fd, all.data(), all.size(), 0), static_cast<ssize_t>(all.size()));
+  for (size_t at = 0; at < all.size(); at += 512)
+    ASSERT_EQ(all[at], static_cast<char>('A' + at / kBlock % kWriters)) << at;
+  on_task([&] {
+    // At the file position: one after the other, as the kernel does it.
+    ASSERT_EQ(io::disk_write(fd, "ab", 2, io::kFilePosition), 2);
+    ASSERT_EQ(io::disk_write(fd, "cd", 2, io::kFilePosition), 2);
+    int pipes[2];
+    ASSERT_EQ(pipe(pipes), 0);
+    EXPECT_EQ(io::disk_sync(pipes[0], false), -EINVAL);
+    EXPECT_EQ(io::disk_sync(-1, false), -EBADF);
+    close(pipes[0]);
+    close(pipes[1]);
+  });
+  char start[4];
+  ASSERT_EQ(pread(fd, start, 4, 0), 4);
+  EXPECT_EQ(std::string(start, 4), "abcd");
+  close(fd);
+}
+
 // The kernel has the file when the call has begun: the number may go, and mean another file.
 TEST(DiskRing, DescriptorClosedMeanwhile) {
   NEEDS_RING();
