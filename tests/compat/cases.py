@@ -61,8 +61,12 @@ def jfr(c):
                            stderr=subprocess.DEVNULL, env=compat.jdks.plain_environment())
     counts = dict(re.findall(r"^ (jdk\.\w+) +(\d+)", found.stdout, re.M))
     (c.folder / "counts").write_text(str(counts))
-    for event in ("ExecutionSample", "ThreadPark", "ThreadStart", "JavaMonitorEnter"):
+    for event in ("ThreadPark", "ThreadStart", "JavaMonitorEnter"):
         text += f"{event} {int(counts.get('jdk.' + event, 0)) > 0}\n"
+    # Of our threads: the recorder's own are sampled too.
+    printed = subprocess.run([str(reader), "print", "--events", "jdk.ExecutionSample", str(recording)], text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=compat.jdks.plain_environment())
+    text += f"samples of the program {'ParkAndRun.work(' in printed.stdout}\n"
     return text
 
 
