@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import wisp.it.Kit;
@@ -34,13 +35,16 @@ public final class SlowResolver {
         }
         File resolv = File.createTempFile("resolv", ".conf");
         resolv.deleteOnExit();
-        try (DatagramSocket silent = new DatagramSocket(53, InetAddress.getByName("127.0.0.77"))) {
+        // An address of its own: other runs of this case may be under way.
+        int number = new Random().nextInt(0xffff);
+        String address = "127.77." + (number >> 8) + "." + (1 + number % 254);
+        try (DatagramSocket silent = new DatagramSocket(53, InetAddress.getByName(address))) {
             // Bound, and never read: the kernel takes the questions, nobody answers.
-            Files.write(resolv.toPath(), "nameserver 127.0.0.77\noptions timeout:1 attempts:2\n".getBytes("US-ASCII"));
+            Files.write(resolv.toPath(), ("nameserver " + address + "\noptions timeout:1 attempts:2\n").getBytes("US-ASCII"));
             check("bound", silent.isBound());
             run(resolv);
         } catch (BindException e) {
-            skip("port 53 of 127.0.0.77: " + e.getMessage());
+            skip("port 53 of " + address + ": " + e.getMessage());
         }
     }
 
