@@ -52,11 +52,22 @@ long accept_once(int fd, sockaddr* address, socklen_t* length, int flags) {
                       reinterpret_cast<long>(length), flags);
 }
 
-long ready_now(int fd, short events) {
-  pollfd p{fd, events, 0};
-  timespec zero{0, 0};
-  return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, reinterpret_cast<long>(&zero), 0,
-                      8);
+// What became of a connect that is over, if `fd` is still its socket. A second connect(2) tells: on
+// one that is connected it returns 0, once. SO_ERROR alone does not, because another thread may have
+// put another file under the number since the poll (the JDK's close does, by dup2), and that file
+// has no error. After an error the second call makes the socket one that can be connected anew, as a
+// blocking connect leaves it; but not after ECONNRESET, which shutdown(2) gives to a connect that it
+// ends (Linux's inet_shutdown): that socket is so already, and would be connected.
+template <typename Connect>
+long outcome(int fd, Connect&& again) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  long r = kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, reinterpret_cast<long>(&error),
+                        reinterpret_cast<long>(&size));
+  if (r < 0) return r;
+  if (error == 0) return again();
+  if (error != ECONNRESET) again();
+  return -error;
 }
 
 }  // namespace
@@ -70,16 +81,16 @@ long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
       call,
       [&] {
         AcceptLock lock(&call.record()->accept_lock);
-        return ready_now(call.fd(), POLLIN) == 0 ? -EAGAIN : plain();
+        return ready_now(call.fd(), POLLIN) ? plain() : -EAGAIN;
       },
       plain);
 }
 
 long connect(int fd, const sockaddr* address, socklen_t length) {
-  auto plain = [&] {
-    return kernel::call(SYS_connect, fd, reinterpret_cast<long>(address), length);
-  };
   BlockingCall call(fd, Direction::Out);
+  auto plain = [&] {
+    return kernel::call(SYS_connect, call.fd(), reinterpret_cast<long>(address), length);
+  };
   if (call.straight() || call.kind() != kSocket) return plain();
   // Datagram sockets and AF_UNSPEC never block; local ones hardly ever, and where they do (a full
   // backlog) a non-blocking one cannot be waited for.
@@ -95,13 +106,7 @@ long connect(int fd, const sockaddr* address, socklen_t length) {
   kernel::call(SYS_fcntl, fd, F_SETFL, flags);
   if (r != -EINPROGRESS) return r;
   for (;;) {
-    if (ready_now(call.fd(), POLLOUT) != 0) {
-      int error = 0;
-      socklen_t size = sizeof error;
-      r = kernel::call(SYS_getsockopt, call.fd(), SOL_SOCKET, SO_ERROR,
-                       reinterpret_cast<long>(&error), reinterpret_cast<long>(&size));
-      return r < 0 ? r : -error;
-    }
+    if (ready_now(call.fd(), POLLOUT)) return outcome(call.fd(), plain);
     r = call.wait(seen);
     if (r == -EAGAIN) return -EINPROGRESS;  // SO_SNDTIMEO, as connect(2) says
     if (r == BlockingCall::kMakeTheCall) {

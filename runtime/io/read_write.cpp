@@ -32,13 +32,6 @@ long write_once(int fd, const iovec* parts, int count) {
   return kernel::call(SYS_writev, fd, reinterpret_cast<long>(parts), count);
 }
 
-bool ready_now(int fd, short events) {
-  pollfd p{fd, events, 0};
-  timespec zero{0, 0};
-  return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, reinterpret_cast<long>(&zero), 0,
-                      8) != 0;
-}
-
 // preadv2/pwritev2 at the file's own position, never waiting; -EOPNOTSUPP: not on this file.
 long nowait(long number, int fd, const iovec* parts, int count) {
   return kernel::call(number, fd, reinterpret_cast<long>(parts), count, -1, -1, RWF_NOWAIT);

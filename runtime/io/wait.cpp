@@ -2,6 +2,7 @@
 #include "io/wait.h"
 
 #include <fcntl.h>
+#include <poll.h>
 
 #include "io/event_pump.h"
 #include "io/kept.h"
@@ -24,6 +25,13 @@ Wait after_signal(WispTask* task) {
     result = Wait::Restart;
   }
   return result;
+}
+
+bool ready_now(int fd, short events) {
+  pollfd p{fd, events, 0};
+  timespec zero{0, 0};
+  return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, reinterpret_cast<long>(&zero), 0,
+                      8) > 0;
 }
 
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {

@@ -126,6 +126,76 @@ TEST(IoLife, ReaderGoesOnAfterDup2) {
   close_fd(pair.a), close_fd(pair.b), close_fd(marker.in), close_fd(marker.out);
 }
 
+// The JDK closes a socket that is being connected by putting the end of a half-closed pair under its
+// number, at any moment of the call. That file is ready; the connection is not made.
+TEST(IoLife, ConnectDoesNotTakeAnotherFileForItsOwn) {
+  sockaddr_in address;
+  int listener = listen_tcp(&address);
+  ASSERT_EQ(::listen(listener, 0), 0);
+  int fill = ::socket(AF_INET, SOCK_STREAM, 0);  // the one that a backlog of 0 has room for
+  ASSERT_EQ(::connect(fill, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  LocalPair marker;
+  close_fd(marker.b);
+  io::descriptor_shared(marker.a);
+  for (int i = 0; i < 400; ++i) {
+    int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
+    timeval soon{0, 5000};
+    ASSERT_EQ(::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof soon), 0);
+    std::atomic<bool> begins{false};
+    long result = 1;
+    run_tasks({[&] {
+      std::thread closer([&] {
+        while (!begins.load()) {
+        }
+        uint64_t until = monotonic_ns() + static_cast<uint64_t>(i % 40) * 500;
+        while (monotonic_ns() < until) {
+        }
+        int kept = io::descriptor_replacing(fd);
+        ASSERT_EQ(::dup2(marker.a, fd), fd);
+        io::descriptor_replaced(fd, kept);
+      });
+      begins = true;
+      result = io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
+      closer.join();
+    }});
+    EXPECT_LT(result, 0) << "replaced " << i % 40 * 500 << " ns after the call began";
+    close_fd(fd);
+  }
+  ::close(fill), close_fd(listener), close_fd(marker.a);
+}
+
+// After a refused connection the same socket connects anew, with the same answer.
+TEST(IoLife, RefusedSocketConnectsAgain) {
+  sockaddr_in address;
+  close_fd(listen_tcp(&address));
+  run_tasks({[&] {
+    int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address),
+                -ECONNREFUSED);
+    close_fd(fd);
+  }});
+}
+
+// shutdown(2) ends a connect, as the JDK's close begins; it must not begin another one.
+TEST(IoLife, ShutdownEndsAConnect) {
+  sockaddr_in address;
+  int listener = listen_tcp(&address);
+  ASSERT_EQ(::listen(listener, 0), 0);
+  int fill = ::socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_EQ(::connect(fill, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
+  run_tasks({[&] {
+               EXPECT_EQ(io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address),
+                         -ECONNRESET);
+             },
+             [&] {
+               until_callers(fd, 1);
+               ::shutdown(fd, SHUT_WR);
+             }});
+  ::close(fill), close_fd(listener), close_fd(fd);
+}
+
 TEST(IoLife, ShutdownEndsAWait) {
   TcpPair tcp;
   run_tasks({[&] {
