@@ -202,14 +202,14 @@ WISP_OPEN_2(__openat64_2, O_LARGEFILE)
 
 // ---- calls that wait for the device by their nature ------------------------------------------
 
-WISP_EXPORT int fsync(int fd) {
-  return on_task() ? static_cast<int>(answer(io::disk_sync(fd, false)))
-                   : (real::ensure(), real::fsync(fd));
-}
-WISP_EXPORT int fdatasync(int fd) {
-  return on_task() ? static_cast<int>(answer(io::disk_sync(fd, true)))
-                   : (real::ensure(), real::fdatasync(fd));
-}
+#define WISP_SYNC(name, data_only)                                 \
+  WISP_EXPORT int name(int fd) {                                   \
+    if (!on_task()) return real::ensure(), real::name(fd);         \
+    return static_cast<int>(answer(io::disk_sync(fd, data_only))); \
+  }
+WISP_SYNC(fsync, false)
+WISP_SYNC(fdatasync, true)
+#undef WISP_SYNC
 WISP_EXPORT int syncfs(int fd) noexcept {
   return waiting(true, [=] { return real::syncfs(fd); });
 }

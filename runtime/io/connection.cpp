@@ -53,11 +53,11 @@ long accept_once(int fd, sockaddr* address, socklen_t* length, int flags) {
 }
 
 // What became of a connect that is over, if `fd` is still its socket. A second connect(2) tells: on
-// one that is connected it returns 0, once. SO_ERROR alone does not, because another thread may have
-// put another file under the number since the poll (the JDK's close does, by dup2), and that file
-// has no error. After an error the second call makes the socket one that can be connected anew, as a
-// blocking connect leaves it; but not after ECONNRESET, which shutdown(2) gives to a connect that it
-// ends (Linux's inet_shutdown): that socket is so already, and would be connected.
+// one that is connected it returns 0, once. SO_ERROR alone does not, because another thread may
+// have put another file under the number since the poll (the JDK's close does, by dup2), and that
+// file has no error. After an error the second call makes the socket one that can be connected
+// anew, as a blocking connect leaves it; but not after ECONNRESET, which shutdown(2) gives to a
+// connect that it ends (Linux's inet_shutdown): that socket is so already, and would be connected.
 template <typename Connect>
 long outcome(int fd, Connect&& again) {
   int error = 0;

@@ -33,8 +33,8 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);
 Wait after_signal(WispTask* task);
 
 // Asks the kernel about one descriptor (POLLIN, POLLOUT). A signal that comes meanwhile makes
-// poll(2) fail even with a timeout of 0 (Linux's do_poll): that is no answer, so false, and the wait
-// that follows finds out whether the number still stands for the same file.
+// poll(2) fail even with a timeout of 0 (Linux's do_poll): that is no answer, so false, and the
+// wait that follows finds out whether the number still stands for the same file.
 bool ready_now(int fd, short events);
 
 inline uint32_t word_value(const std::atomic<uint32_t>& word) {

@@ -126,8 +126,8 @@ TEST(IoLife, ReaderGoesOnAfterDup2) {
   close_fd(pair.a), close_fd(pair.b), close_fd(marker.in), close_fd(marker.out);
 }
 
-// The JDK closes a socket that is being connected by putting the end of a half-closed pair under its
-// number, at any moment of the call. That file is ready; the connection is not made.
+// The JDK closes a socket that is being connected by putting the end of a half-closed pair under
+// its number, at any moment of the call. That file is ready; the connection is not made.
 TEST(IoLife, ConnectDoesNotTakeAnotherFileForItsOwn) {
   sockaddr_in address;
   int listener = listen_tcp(&address);

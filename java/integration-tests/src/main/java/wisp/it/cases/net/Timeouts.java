@@ -1,6 +1,5 @@
 package wisp.it.cases.net;
 
-import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
@@ -8,8 +7,6 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import wisp.it.Kit;
 import wisp.it.WispCase;
 
@@ -114,41 +111,10 @@ public final class Timeouts {
             Socket last = new Socket();
             fill.add(last);
             Net.sayBroken("connect of a closed socket", () -> last.connect(address), last::close);
-            closedWhileConnecting(address);
         }
         for (Socket s : fill) {
             s.close();
         }
-    }
-
-    /** The close comes at every moment of the connect, also before it waits. */
-    private static void closedWhileConnecting(InetSocketAddress address) throws Exception {
-        AtomicInteger broken = new AtomicInteger();
-        for (int i = 0; i < 200; i++) {
-            Socket socket = new Socket();
-            // Makes the descriptor: a close of a Socket without one only marks it, and a connect that
-            // has begun does not look at the mark.
-            socket.setTcpNoDelay(true);
-            AtomicBoolean begins = new AtomicBoolean();
-            Thread connects = Kit.start("connects", () -> {
-                begins.set(true);
-                try {
-                    socket.connect(address);
-                } catch (IOException e) {
-                    broken.incrementAndGet();
-                }
-            });
-            while (!begins.get()) {
-                Thread.yield();
-            }
-            long until = System.nanoTime() + i * 500L;
-            while (System.nanoTime() < until) {
-                // the moment is what this is about
-            }
-            socket.close();
-            Kit.join(connects);
-        }
-        Kit.say("connects broken by a close: %d", broken.get());
     }
 
     private static void datagrams() throws Exception {
