@@ -7,6 +7,11 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.channels.DatagramChannel;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -15,9 +20,9 @@ import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /**
- * As {@link Breaking}, but the close comes at every moment of the call: before it waits, while it begins to, and
- * after. It always ends, and always by an exception. (Sockets only, and not those of JDK 8 to 11: channels of every
- * JDK and these sockets miss such a close now and then on plain threads as well.)
+ * As {@link Breaking}, but the close or interrupt comes at every moment of the call: before it waits, while it
+ * begins to, and after. It always ends, and always by an exception. Channels on JDK 25 only, sockets not on JDK 8
+ * to 11: older ones miss such a close now and then on plain threads as well.
  */
 @WispCase(minJdk = 17, variants = WispCase.INTERPRETER)
 public final class BreakingAtAnyMoment {
@@ -46,22 +51,30 @@ public final class BreakingAtAnyMoment {
     public static void main(String[] args) throws Exception {
         sockets();
         connects();
+        String version = System.getProperty("java.specification.version");
+        if (Integer.parseInt(version) >= 25) {
+            try (ServerSocketChannel listener = ServerSocketChannel.open().bind(ANY)) {
+                for (boolean interrupt : new boolean[] {false, true}) {
+                    channels(listener, interrupt);
+                }
+            }
+        }
     }
 
     private static void sockets() throws Exception {
         for (int timeout : new int[] {0, 20_000}) {
             String timed = timeout != 0 ? "timed " : "";
-            broken(timed + "read", () -> {
+            broken(timed + "read", false, () -> {
                 Net.Pair pair = new Net.Pair();
                 pair.client.setSoTimeout(timeout);
                 return new Call(pair.client, () -> pair.client.getInputStream().read(), pair);
             });
-            broken(timed + "accept", () -> {
+            broken(timed + "accept", false, () -> {
                 ServerSocket listener = Net.listen();
                 listener.setSoTimeout(timeout);
                 return new Call(listener, listener::accept);
             });
-            broken(timed + "receive", () -> {
+            broken(timed + "receive", false, () -> {
                 DatagramSocket socket = new DatagramSocket(ANY);
                 socket.setSoTimeout(timeout);
                 return new Call(socket, () -> socket.receive(new DatagramPacket(new byte[1], 1)));
@@ -80,7 +93,7 @@ public final class BreakingAtAnyMoment {
                 Kit.thrown(() -> socket.connect(address, 200));
             }
             for (int timeout : new int[] {0, 20_000}) {
-                broken((timeout != 0 ? "timed " : "") + "connect", () -> {
+                broken((timeout != 0 ? "timed " : "") + "connect", false, () -> {
                     Socket socket = new Socket();
                     // Makes the descriptor. A close of a Socket without one only marks it, and a connect that has
                     // begun does not look at the mark.
@@ -94,7 +107,30 @@ public final class BreakingAtAnyMoment {
         }
     }
 
-    private static void broken(String what, Subject subject) throws Exception {
+    private static void channels(ServerSocketChannel listener, boolean interrupt) throws Exception {
+        broken("channel read", interrupt, () -> {
+            SocketChannel reader = SocketChannel.open(listener.getLocalAddress());
+            return new Call(reader, () -> reader.read(ByteBuffer.allocate(10)), listener.accept());
+        });
+        broken("channel accept", interrupt, () -> {
+            ServerSocketChannel own = ServerSocketChannel.open().bind(ANY);
+            return new Call(own, own::accept);
+        });
+        broken("channel receive", interrupt, () -> {
+            DatagramChannel channel = DatagramChannel.open().bind(ANY);
+            return new Call(channel, () -> channel.receive(ByteBuffer.allocate(10)));
+        });
+        // A select does not throw when it is interrupted; that it ends is what counts.
+        broken("select", interrupt, () -> {
+            Selector selector = Selector.open();
+            return new Call(selector, () -> {
+                selector.select();
+                throw new java.nio.channels.ClosedSelectorException();
+            });
+        });
+    }
+
+    private static void broken(String what, boolean interrupt, Subject subject) throws Exception {
         AtomicInteger thrown = new AtomicInteger();
         for (int i = 0; i < MOMENTS; i++) {
             Call call = subject.prepare();
@@ -111,12 +147,17 @@ public final class BreakingAtAnyMoment {
             for (long until = System.nanoTime() + i * STEP_NANOS; System.nanoTime() < until; ) {
                 // The moment matters: neither a sleep nor a yield hits it.
             }
-            call.subject.close();
+            if (interrupt) {
+                caller.interrupt();
+            } else {
+                call.subject.close();
+            }
             Kit.join(caller);
+            call.subject.close();
             for (Closeable other : call.others) {
                 other.close();
             }
         }
-        Kit.say("%s: %d of %d broken by a close", what, thrown.get(), MOMENTS);
+        Kit.say("%s, %s: %d of %d broken", what, interrupt ? "interrupt" : "close", thrown.get(), MOMENTS);
     }
 }
