@@ -53,19 +53,25 @@ long accept_once(int fd, sockaddr* address, socklen_t* length, int flags) {
 }
 
 // What became of a connect that is over, if `fd` is still its socket. A second connect(2) tells: on
-// one that is connected it returns 0, once. SO_ERROR alone does not, because another thread may
-// have put another file under the number since the poll (the JDK's close does, by dup2), and that
-// file has no error. After an error the second call makes the socket one that can be connected
-// anew, as a blocking connect leaves it; but not after ECONNRESET, which shutdown(2) gives to a
-// connect that it ends (Linux's inet_shutdown): that socket is so already, and would be connected.
+// one that is connected it returns 0, once (and EISCONN where a shutdown came first). SO_ERROR
+// alone does not, because another thread may have put another file under the number since the poll
+// (the JDK's close does, by dup2), and that file has no error. After an error the second call makes
+// the socket one that can be connected anew, as a blocking connect leaves it; but not after
+// ECONNRESET, which shutdown(2) gives to a connect that it ends (Linux's inet_shutdown): that
+// socket is so already, and would be connected.
 template <typename Connect>
-long outcome(int fd, Connect&& again) {
+long outcome(const BlockingCall& call, Connect&& again) {
   int error = 0;
   socklen_t size = sizeof error;
-  long r = kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, reinterpret_cast<long>(&error),
-                        reinterpret_cast<long>(&size));
+  long r = kernel::call(SYS_getsockopt, call.fd(), SOL_SOCKET, SO_ERROR,
+                        reinterpret_cast<long>(&error), reinterpret_cast<long>(&size));
   if (r < 0) return r;
-  if (error == 0) return again();
+  if (error == 0) {
+    r = again();
+    // acquire: as in every look at a life.
+    bool same = life_of(call.record()->state.load(std::memory_order_acquire)) == call.life();
+    return r == -EISCONN && same ? 0 : r;
+  }
   if (error != ECONNRESET) again();
   return -error;
 }
@@ -106,7 +112,7 @@ long connect(int fd, const sockaddr* address, socklen_t length) {
   kernel::call(SYS_fcntl, fd, F_SETFL, flags);
   if (r != -EINPROGRESS) return r;
   for (;;) {
-    if (ready_now(call.fd(), POLLOUT)) return outcome(call.fd(), plain);
+    if (ready_now(call.fd(), POLLOUT)) return outcome(call, plain);
     r = call.wait(seen);
     if (r == -EAGAIN) return -EINPROGRESS;  // SO_SNDTIMEO, as connect(2) says
     if (r == BlockingCall::kMakeTheCall) {

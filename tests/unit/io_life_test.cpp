@@ -137,7 +137,7 @@ TEST(IoLife, ConnectDoesNotTakeAnotherFileForItsOwn) {
   LocalPair marker;
   close_fd(marker.b);
   io::descriptor_shared(marker.a);
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 200; ++i) {
     int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
     timeval soon{0, 5000};
     ASSERT_EQ(::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof soon), 0);
@@ -193,6 +193,42 @@ TEST(IoLife, ShutdownEndsAConnect) {
                until_callers(fd, 1);
                ::shutdown(fd, SHUT_WR);
              }});
+  ::close(fill), close_fd(listener), close_fd(fd);
+}
+
+// A shutdown between the end of the connection's making and the task's next step: it was made.
+TEST(IoLife, ShutdownAfterTheConnect) {
+  sockaddr_in address;
+  int listener = listen_tcp(&address);
+  ASSERT_EQ(::listen(listener, 0), 0);
+  int fill = ::socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_EQ(::connect(fill, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
+  static std::atomic<long> result;
+  static std::atomic<int> holding;
+  static std::atomic<bool> release;
+  result = 1, holding = 0, release = false;
+  start_scheduler();
+  spawn([=] {
+    result = io::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  });
+  until_callers(fd, 1);
+  // Keeps all carriers: the connecting task does not get to look in between.
+  for (int i = 0; i < carriers(); ++i)
+    spawn([] {
+      RuntimeEntry entry;
+      holding.fetch_add(1);
+      while (!release.load()) {
+      }
+    });
+  while (holding.load() != carriers()) usleep(100);
+  ASSERT_GE(::accept(listener, nullptr, nullptr), 0);
+  pollfd connected{fd, POLLOUT, 0};
+  ASSERT_EQ(::poll(&connected, 1, 15000), 1);  // the kernel tries again after 1, 3, 7 s
+  ASSERT_EQ(::shutdown(fd, SHUT_RD), 0);
+  release = true;
+  for (int i = 0; i < 20000 && result.load() == 1; ++i) usleep(1000);
+  EXPECT_EQ(result.load(), 0);
   ::close(fill), close_fd(listener), close_fd(fd);
 }
 
