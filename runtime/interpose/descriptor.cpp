@@ -66,18 +66,23 @@ int close_all(unsigned first, unsigned last) {
 
 WISP_EXPORT int close(int fd) {
   real::ensure();
-  if (interposing()) {
-    if (is_ours(fd)) return -1;
-    io::descriptor_closing(fd);
-  }
-  return real::close(fd);
+  if (!interposing()) return real::close(fd);
+  if (is_ours(fd)) return -1;
+  uint32_t life = io::descriptor_closing(fd);
+  int r = real::close(fd);
+  io::descriptor_closed(fd, life);
+  return r;
 }
 
 // Closes inside libc, where close() is not seen.
 WISP_EXPORT int fclose(FILE* stream) {
   real::ensure();
-  if (interposing() && stream != nullptr) io::descriptor_closing(fileno_unlocked(stream));
-  return real::fclose(stream);
+  if (!interposing() || stream == nullptr) return real::fclose(stream);
+  int fd = fileno_unlocked(stream);
+  uint32_t life = io::descriptor_closing(fd);
+  int r = real::fclose(stream);
+  io::descriptor_closed(fd, life);
+  return r;
 }
 
 WISP_EXPORT int dup(int fd) noexcept {

@@ -79,8 +79,14 @@ uint64_t descriptor_know(int fd, Descriptor* d);
 // --- what the program did, called by interpose/ on every thread
 // A new descriptor, fresh from the kernel. flags: kOwn, kNonBlocking, kTcp as known.
 void descriptor_created(int fd, Kind kind, uint32_t flags);
-// Right before the number is closed; calls that wait on it go on with the file (io/kept.h).
-void descriptor_closing(int fd);
+// Right before the number is closed; calls that wait on it go on with the file (io/kept.h). Returns
+// the life that begins, 0 if nothing is known of the number.
+uint32_t descriptor_closing(int fd);
+// Right after it was: ends that life as well if a wait has begun in it, because in between the
+// number still stood for the file, and nothing that happens to the file later comes here. Whoever
+// closes and then sends a signal (the JDK before 13) relies on it: the signal may come before the
+// park.
+void descriptor_closed(int fd, uint32_t life);
 // Right before and right after dup2 puts another file under the number: the life ends after it,
 // because in between nobody else can get the number. `kept` is what the first one returned.
 int descriptor_replacing(int fd);

@@ -33,23 +33,33 @@ Descriptor* make_chunk(std::atomic<Descriptor*>* slot) {
   return other;
 }
 
-// The next life, with `flags`. `kept`: a duplicate of the file for those who wait, or -1.
-void next_life(Descriptor* d, uint32_t flags, int kept) {
-  uint64_t s = d->state.load(std::memory_order_relaxed);
-  if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers)) == 0 && kept < 0)) {
-    // Nobody waits: a wait begins with the registration. acq_rel as in any change of `state`.
-    if (d->state.compare_exchange_strong(s, ((s >> 32) + 1) << 32 | flags)) return;
-  }
+uint64_t successor(uint64_t state, uint32_t flags) { return ((state >> 32) + 1) << 32 | flags; }
+
+// Ends the life that `s` shows, or with `any` whichever there is by then, and wakes all who wait in
+// it. The next one has `flags`; `kept`: a duplicate of the file for those who wait, or -1. Returns
+// the life that begins.
+uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any) {
   RuntimeEntry entry;
+  uint32_t life = life_of(s);
   {
     SpinGuard guard(kept_lock());
     // seq_cst: the new life is visible before the words move, so a waiter that reads a moved word
     // also reads the new life afterwards.
-    while (!d->state.compare_exchange_weak(s, ((s >> 32) + 1) << 32 | flags)) {
-    }
+    while (!d->state.compare_exchange_weak(s, successor(s, flags)))
+      if (!any && life_of(s) != life) return life_of(s);
     kept_publish(d, life_of(s), kept, (static_cast<uint32_t>(s) & kCallers) / kOneCaller);
   }
   descriptor_wake_all(d);
+  return life_of(s) + 1;
+}
+
+uint32_t next_life(Descriptor* d, uint32_t flags, int kept) {
+  uint64_t s = d->state.load(std::memory_order_relaxed);
+  if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers)) == 0 && kept < 0)) {
+    // Nobody waits: a wait begins with the registration. acq_rel as in any change of `state`.
+    if (d->state.compare_exchange_strong(s, successor(s, flags))) return life_of(s) + 1;
+  }
+  return end_life(d, s, flags, kept, true);
 }
 
 long socket_option(int fd, int option) {
@@ -140,11 +150,22 @@ int descriptor_replacing(int fd) {
   return kept;
 }
 
-void descriptor_closing(int fd) {
+uint32_t descriptor_closing(int fd) {
   Descriptor* d = descriptor_find(fd);
-  if (d == nullptr) return;
+  if (d == nullptr) return 0;
   int kept = descriptor_replacing(fd);
-  next_life(d, 0, kept);
+  return next_life(d, 0, kept);
+}
+
+void descriptor_closed(int fd, uint32_t life) {
+  Descriptor* d = life != 0 ? descriptor_find(fd) : nullptr;
+  if (d == nullptr) return;
+  // seq_cst, after the close: a wait whose kRegistering is not seen here asks the kernel for its
+  // registration after the close, and is refused. In a later life there is another file: its
+  // creation has woken who waited for this one.
+  uint64_t s = d->state.load();
+  if (WISP_LIKELY(life_of(s) != life || (s & (kRegistering | kRegistered | kCallers)) == 0)) return;
+  end_life(d, s, 0, -1, false);
 }
 
 void descriptor_replaced(int fd, int kept) {

@@ -103,6 +103,32 @@ TEST(IoLife, ReaderGoesOnAfterClose) {
   }
 }
 
+// A wait that begins when the life has been ended and the number is not closed yet.
+TEST(IoLife, NobodyWaitsForAClosedNumber) {
+  start_scheduler();
+  for (bool polls : {false, true}) {
+    Pipe p;
+    uint32_t life = io::descriptor_closing(p.in);
+    static std::atomic<long> result;
+    result = 1000;
+    spawn([=] {
+      char c;
+      pollfd one{p.in, POLLIN, 0};
+      result = polls ? io::poll_until(&one, 1, kForever) : io::read(p.in, &c, 1);
+      if (polls) result = one.revents;
+    });
+    io::Descriptor* d = io::descriptor_find(p.in);
+    while ((d->in.load() & 1) == 0) usleep(100);  // it is parked
+    ::close(p.in);
+    usleep(2000);
+    EXPECT_EQ(result.load(), 1000);
+    io::descriptor_closed(p.in, life);
+    for (int i = 0; i < 20000 && result.load() == 1000; ++i) usleep(1000);
+    EXPECT_EQ(result.load(), polls ? POLLNVAL : -EBADF);
+    close_fd(p.out);
+  }
+}
+
 TEST(IoLife, ReaderGoesOnAfterDup2) {
   LocalPair pair;
   Pipe marker;

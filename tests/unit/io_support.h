@@ -28,8 +28,9 @@ inline int fresh(int fd, io::Kind kind = io::kUnknown, uint32_t flags = 0) {
   return fd;
 }
 inline void close_fd(int fd) {
-  io::descriptor_closing(fd);
+  uint32_t life = io::descriptor_closing(fd);
   ::close(fd);
+  io::descriptor_closed(fd, life);
 }
 
 struct Pipe {
