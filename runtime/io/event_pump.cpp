@@ -217,12 +217,13 @@ uint64_t timeout_of(int fd, int option) {
 
 }  // namespace
 
-bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
-  if (!ensure_started()) return false;
+Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
+  if (!ensure_started()) return Wait::Refused;
   uint64_t s = d->state.load(std::memory_order_acquire);
   if (!verify) {
     do {
-      if (life_of(s) != life || (s & (kRegistered | kRegistering)) != 0) return true;
+      if (life_of(s) != life) return Wait::Ended;
+      if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
     } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
   }
   if (kind_of(s) == kSocket) {
@@ -235,7 +236,8 @@ bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
   if (r == -EEXIST) r = control(EPOLL_CTL_MOD, fd, life);
   if (WISP_LIKELY(r == 0)) {
     count(g_registrations, 1);
-    return descriptor_set_flags(d, life, kRegistered, kRegistering), true;
+    bool same = descriptor_set_flags(d, life, kRegistered, kRegistering);
+    return same ? Wait::Ready : Wait::Ended;
   }
   if (r == -EPERM) {  // a file that is always ready, as poll(2) says: nothing to wait for
     descriptor_set_flags(d, life, kStraight, kKindMask & ~kStraight);
@@ -243,7 +245,7 @@ bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
   descriptor_set_flags(d, life, 0, kRegistering | kRegistered);
   RuntimeEntry entry;  // others may have parked, trusting in kRegistering
   descriptor_wake_all(d);
-  return false;
+  return Wait::Refused;
 }
 
 bool pump_add_ring(int fd, uint32_t index) {

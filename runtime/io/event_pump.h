@@ -5,13 +5,16 @@
 #include <stdint.h>
 
 #include "io/descriptor.h"
+#include "io/wait.h"
 
 namespace wisp::io {
 
-// Registers fd in the life `life` of its record, and starts the pump on the first call. False if
-// the kernel refuses (not pollable, no memory, no descriptors left): the caller does without.
-// `verify`: registered already, but maybe not this very file: make sure.
-bool pump_register(int fd, Descriptor* d, uint32_t life, bool verify);
+// Registers fd in the life `life` of its record, and starts the pump on the first call.
+// Ready: a registration, ours or another's, was noted in that life, so its end moves the words.
+// Ended: that life is over; it may have ended without moving anything, and who parked now would not
+// be woken. Refused: the kernel would not (not pollable, no memory, no descriptors left): the
+// caller does without. `verify`: registered already, but maybe not this very file: make sure.
+Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify);
 // Takes fd's present file out. Errors are of no interest.
 void pump_remove(int fd);
 // Events of a carrier's ring go to ring_reap(index).

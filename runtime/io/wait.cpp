@@ -37,16 +37,16 @@ bool ready_now(int fd, short events) {
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {
   uint64_t s = d->state.load(std::memory_order_acquire);
   if (WISP_UNLIKELY(life_of(s) != life)) return Wait::Ended;
-  if (WISP_UNLIKELY((s & kOwn) == 0)) {
-    // Its file may have other users: ask the kernel what it is now, each time.
-    long flags = flag_matters ? kernel::call(SYS_fcntl, fd, F_GETFL) : 0;
-    if (flags < 0) return Wait::Ended;
-    if ((flags & O_NONBLOCK) != 0) return Wait::WouldBlock;
-    if (!pump_register(fd, d, life, (s & (kRegistered | kRegistering)) != 0)) return Wait::Refused;
-  } else if (WISP_UNLIKELY((s & (kRegistered | kRegistering)) == 0)) {
-    if (!pump_register(fd, d, life, false)) return Wait::Refused;
+  bool registered = (s & (kRegistered | kRegistering)) != 0;
+  if (WISP_LIKELY((s & kOwn) != 0)) {
+    if (WISP_UNLIKELY(!registered)) return pump_register(fd, d, life, false);
+    return Wait::Ready;
   }
-  return Wait::Ready;
+  // Its file may have other users: ask the kernel what it is now, each time.
+  long flags = flag_matters ? kernel::call(SYS_fcntl, fd, F_GETFL) : 0;
+  if (flags < 0) return Wait::Ended;
+  if ((flags & O_NONBLOCK) != 0) return Wait::WouldBlock;
+  return pump_register(fd, d, life, registered);
 }
 
 namespace {

@@ -129,6 +129,64 @@ TEST(IoLife, NobodyWaitsForAClosedNumber) {
   }
 }
 
+// The end of a life that nobody waited in moves no word: who comes too late must not park.
+TEST(IoLife, NoRegistrationInAnEndedLife) {
+  start_scheduler();
+  Pipe p;
+  io::Descriptor* d = io::descriptor_find(p.in);
+  uint32_t life = io::life_of(d->state.load());
+  EXPECT_EQ(io::pump_register(p.in, d, life, false), io::Wait::Ready);
+  EXPECT_EQ(io::pump_register(p.in, d, life, false), io::Wait::Ready);
+  EXPECT_EQ(io::pump_register(p.in, d, life, true), io::Wait::Ready);
+  io::descriptor_replaced(p.in, -1);
+  for (bool verify : {false, true})
+    EXPECT_EQ(io::pump_register(p.in, d, life, verify), io::Wait::Ended);
+  close_fd(p.in), close_fd(p.out);
+}
+
+// poll holds no file: whenever another one is put under the number, poll finds that one.
+TEST(IoLife, PollSeesTheFileThatReplaces) {
+  Pipe marker;
+  close_fd(marker.out);  // ready at once: the end of the stream
+  io::descriptor_shared(marker.in);
+  std::atomic<int> polled{-1};
+  std::atomic<uint64_t> start{0};
+  std::atomic<bool> over{false};
+  static constexpr int kTurns = 2000;
+  std::atomic<int> turn{-1}, done{-1};
+  std::thread closer([&] {
+    for (int i = 0; i < kTurns; ++i) {
+      while (turn.load() != i)
+        if (over.load()) return;
+      uint64_t until = start.load() + static_cast<uint64_t>(i % 100) * 20;
+      while (monotonic_ns() < until) {
+      }
+      int fd = polled.load(), kept = io::descriptor_replacing(fd);
+      if (::dup2(marker.in, fd) != fd) abort();
+      io::descriptor_replaced(fd, kept);
+      done = i;
+    }
+  });
+  run_tasks({[&] {
+    for (int i = 0; i < kTurns; ++i) {
+      Pipe p;
+      polled = p.in;
+      start = monotonic_ns();
+      turn = i;
+      pollfd one{p.in, POLLIN | POLLERR, 0};
+      int r = io::poll_until(&one, 1, monotonic_ns() + 3'000'000'000u);
+      EXPECT_EQ(r, 1) << "replaced " << i % 100 * 20 << " ns after the call began";
+      if (r != 1) break;
+      while (done.load() != i) {
+      }
+      close_fd(p.in), close_fd(p.out);
+    }
+    over = true;
+  }});
+  closer.join();
+  close_fd(marker.in);
+}
+
 TEST(IoLife, ReaderGoesOnAfterDup2) {
   LocalPair pair;
   Pipe marker;
