@@ -32,7 +32,7 @@ public final class OldHttpClient {
             });
             Kit.say("%d answers right", right.get());
             client.getParams().setSoTimeout(5);
-            GetMethod slow = new GetMethod(base + "/slow?n=1");
+            GetMethod slow = new GetMethod(base + "/slow?n=1&ms=2000");
             Kit.sayThrown("slow answer", () -> client.executeMethod(slow));
             slow.releaseConnection();
             manager.shutdown();

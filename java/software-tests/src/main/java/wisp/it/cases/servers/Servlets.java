@@ -22,12 +22,13 @@ final class Servlets {
         }
     }
 
-    /** Blocks as one that calls a back end does. */
+    /** Blocks as one that calls a back end does; for how long the request may say. */
     static final class Slow extends HttpServlet {
         @Override
         protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
             try {
-                Thread.sleep(15);
+                String millis = request.getParameter("ms");
+                Thread.sleep(millis != null ? Long.parseLong(millis) : 15);
             } catch (InterruptedException e) {
                 throw new IOException(e);
             }
