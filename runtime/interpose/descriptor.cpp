@@ -45,7 +45,8 @@ bool is_ours(int fd) {
   return true;
 }
 
-// Closes [first, last] but for the pump's descriptors; the table is told first.
+// Closes [first, last] but for the pump's descriptors; the table is told first, and unlike close()
+// does not look again afterwards: a wait that begins meanwhile may outlast the close.
 int close_all(unsigned first, unsigned last) {
   unsigned end = last < io::kMaxDescriptors ? last + 1 : io::kMaxDescriptors;
   for (unsigned fd = first; fd < end; ++fd) {

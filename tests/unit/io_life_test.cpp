@@ -13,6 +13,35 @@ void until_callers(int fd, uint32_t wanted) {
   }
 }
 
+// Puts another file under the number, as the interposed dup2 does.
+void replace(int fd, int by) {
+  int kept = io::descriptor_replacing(fd);
+  if (::dup2(by, fd) != fd) abort();
+  io::descriptor_replaced(fd, kept);
+}
+
+void spin_until(uint64_t ns) {
+  while (monotonic_ns() < ns) {
+  }
+}
+
+// A listener whose queue is full: Linux drops what comes, so a connect to it waits.
+struct FullListener {
+  sockaddr_in address;
+  int listener = listen_tcp(&address);
+  int fill = ::socket(AF_INET, SOCK_STREAM, 0);  // the one that a backlog of 0 has room for
+  FullListener() {
+    auto* to = reinterpret_cast<sockaddr*>(&address);
+    if (::listen(listener, 0) != 0 || ::connect(fill, to, sizeof address) != 0) abort();
+  }
+  ~FullListener() { ::close(fill), close_fd(listener); }
+  FullListener(const FullListener&) = delete;
+  FullListener& operator=(const FullListener&) = delete;
+  long connect(int fd) const {
+    return io::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  }
+};
+
 TEST(IoLife, ReusedNumberStartsAfresh) {
   for (int i = 0; i < 200; ++i) {
     TcpPair tcp;
@@ -158,12 +187,8 @@ TEST(IoLife, PollSeesTheFileThatReplaces) {
     for (int i = 0; i < kTurns; ++i) {
       while (turn.load() != i)
         if (over.load()) return;
-      uint64_t until = start.load() + static_cast<uint64_t>(i % 100) * 20;
-      while (monotonic_ns() < until) {
-      }
-      int fd = polled.load(), kept = io::descriptor_replacing(fd);
-      if (::dup2(marker.in, fd) != fd) abort();
-      io::descriptor_replaced(fd, kept);
+      spin_until(start.load() + static_cast<uint64_t>(i % 100) * 20);
+      replace(polled.load(), marker.in);
       done = i;
     }
   });
@@ -200,9 +225,7 @@ TEST(IoLife, ReaderGoesOnAfterDup2) {
              [&] {
                until_callers(pair.b, 1);
                io::descriptor_shared(marker.in);
-               int kept = io::descriptor_replacing(pair.b);
-               ASSERT_EQ(::dup2(marker.in, pair.b), pair.b);
-               io::descriptor_replaced(pair.b, kept);
+               replace(pair.b, marker.in);
                usleep(2000);
                EXPECT_FALSE(done.load());
                io::write(pair.a, "z", 1);
@@ -213,11 +236,7 @@ TEST(IoLife, ReaderGoesOnAfterDup2) {
 // The JDK closes a socket that is being connected by putting the end of a half-closed pair under
 // its number, at any moment of the call. That file is ready; the connection is not made.
 TEST(IoLife, ConnectDoesNotTakeAnotherFileForItsOwn) {
-  sockaddr_in address;
-  int listener = listen_tcp(&address);
-  ASSERT_EQ(::listen(listener, 0), 0);
-  int fill = ::socket(AF_INET, SOCK_STREAM, 0);  // the one that a backlog of 0 has room for
-  ASSERT_EQ(::connect(fill, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  FullListener full;
   LocalPair marker;
   close_fd(marker.b);
   io::descriptor_shared(marker.a);
@@ -231,21 +250,17 @@ TEST(IoLife, ConnectDoesNotTakeAnotherFileForItsOwn) {
       std::thread closer([&] {
         while (!begins.load()) {
         }
-        uint64_t until = monotonic_ns() + static_cast<uint64_t>(i % 40) * 500;
-        while (monotonic_ns() < until) {
-        }
-        int kept = io::descriptor_replacing(fd);
-        ASSERT_EQ(::dup2(marker.a, fd), fd);
-        io::descriptor_replaced(fd, kept);
+        spin_until(monotonic_ns() + static_cast<uint64_t>(i % 40) * 500);
+        replace(fd, marker.a);
       });
       begins = true;
-      result = io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
+      result = full.connect(fd);
       closer.join();
     }});
     EXPECT_LT(result, 0) << "replaced " << i % 40 * 500 << " ns after the call began";
     close_fd(fd);
   }
-  ::close(fill), close_fd(listener), close_fd(marker.a);
+  close_fd(marker.a);
 }
 
 // After a refused connection the same socket connects anew, with the same answer.
@@ -263,39 +278,26 @@ TEST(IoLife, RefusedSocketConnectsAgain) {
 
 // shutdown(2) ends a connect, as the JDK's close begins; it must not begin another one.
 TEST(IoLife, ShutdownEndsAConnect) {
-  sockaddr_in address;
-  int listener = listen_tcp(&address);
-  ASSERT_EQ(::listen(listener, 0), 0);
-  int fill = ::socket(AF_INET, SOCK_STREAM, 0);
-  ASSERT_EQ(::connect(fill, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  FullListener full;
   int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
-  run_tasks({[&] {
-               EXPECT_EQ(io::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address),
-                         -ECONNRESET);
-             },
+  run_tasks({[&] { EXPECT_EQ(full.connect(fd), -ECONNRESET); },
              [&] {
                until_callers(fd, 1);
                ::shutdown(fd, SHUT_WR);
              }});
-  ::close(fill), close_fd(listener), close_fd(fd);
+  close_fd(fd);
 }
 
 // A shutdown between the end of the connection's making and the task's next step: it was made.
 TEST(IoLife, ShutdownAfterTheConnect) {
-  sockaddr_in address;
-  int listener = listen_tcp(&address);
-  ASSERT_EQ(::listen(listener, 0), 0);
-  int fill = ::socket(AF_INET, SOCK_STREAM, 0);
-  ASSERT_EQ(::connect(fill, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  FullListener full;
   int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
   static std::atomic<long> result;
   static std::atomic<int> holding;
   static std::atomic<bool> release;
   result = 1, holding = 0, release = false;
   start_scheduler();
-  spawn([=] {
-    result = io::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  });
+  spawn([fd, &full] { result = full.connect(fd); });
   until_callers(fd, 1);
   // Keeps all carriers: the connecting task does not get to look in between.
   for (int i = 0; i < carriers(); ++i)
@@ -306,14 +308,14 @@ TEST(IoLife, ShutdownAfterTheConnect) {
       }
     });
   while (holding.load() != carriers()) usleep(100);
-  ASSERT_GE(::accept(listener, nullptr, nullptr), 0);
+  ASSERT_GE(::accept(full.listener, nullptr, nullptr), 0);
   pollfd connected{fd, POLLOUT, 0};
   ASSERT_EQ(::poll(&connected, 1, 15000), 1);  // the kernel tries again after 1, 3, 7 s
   ASSERT_EQ(::shutdown(fd, SHUT_RD), 0);
   release = true;
   for (int i = 0; i < 20000 && result.load() == 1; ++i) usleep(1000);
   EXPECT_EQ(result.load(), 0);
-  ::close(fill), close_fd(listener), close_fd(fd);
+  close_fd(fd);
 }
 
 TEST(IoLife, ShutdownEndsAWait) {
