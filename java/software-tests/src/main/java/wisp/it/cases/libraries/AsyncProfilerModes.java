@@ -13,6 +13,8 @@ import wisp.it.WispCase;
 @WispCase(carriers = {1, 2}, minJdk = 11, timeoutSeconds = 120)
 public final class AsyncProfilerModes {
     private static final int NANOS = 300_000;
+    /** It writes to standard output when a round on a busy machine brought no sample. */
+    private static final String QUIET = ",loglevel=none";
     private static final ReentrantLock LOCK = new ReentrantLock();
     private static volatile boolean done;
     private static volatile Object sink;
@@ -51,21 +53,21 @@ public final class AsyncProfilerModes {
     private static void mode(AsyncProfiler profiler, String event) throws Exception {
         String interval = event.equals("alloc") ? "10k" : event.equals("lock") ? "1us" : "1ms";
         try {
-            profiler.execute("start,event=" + event + ",interval=" + interval + ",threads");
+            profiler.execute("start,event=" + event + ",interval=" + interval + ",threads" + QUIET);
         } catch (IllegalStateException e) {
             Kit.say("%s is not to be had here", event);
             return;
         }
         for (int round = 0; ; round++) {
             Thread.sleep(500);
-            String samples = profiler.execute("collapsed,threads");
+            String samples = profiler.execute("collapsed,threads" + QUIET);
             int red = count(samples, "[red", "burnRed", "burnGreen");
             int green = count(samples, "[green", "burnGreen", "burnRed");
             int allocating = count(samples, "[allocating", "byte[]", "burn");
             int waiting = count(samples, "[wanting", "contend", "burn") + count(samples, "[holding", "contend", "burn");
             boolean enough = event.equals("alloc") ? allocating > 0 : event.equals("lock") ? waiting > 0 : red > 5 && green > 5;
             if (enough || round == 60) {
-                profiler.execute("stop");
+                profiler.execute("stop" + QUIET);
                 Kit.check(event + " saw too little: " + red + ", " + green + ", " + allocating + ", " + waiting, enough);
                 Kit.say("%s: samples have the right names", event);
                 return;
