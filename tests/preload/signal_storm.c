@@ -10,6 +10,7 @@ static pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t g_cond = PTHREAD_COND_INITIALIZER;
 static sem_t g_posted;
 static volatile int g_stop;
+static int g_begun;
 static pthread_t g_threads[kThreads];
 static volatile int g_handled[kThreads], g_wrong, g_rounds;
 static volatile sig_atomic_t g_ticks, g_process;
@@ -40,6 +41,7 @@ static long now_ms(void) {
 
 static void* churns(void* index) {
   my_index = (int)(long)index;
+  __atomic_add_fetch(&g_begun, 1, __ATOMIC_SEQ_CST);
   while (!g_stop) {
     pthread_mutex_lock(&g_mutex);
     struct timespec soon;
@@ -89,7 +91,8 @@ int main(void) {
   CHECK(setitimer(ITIMER_REAL, &interval, NULL) == 0);
 
   for (long i = 0; i < kThreads; ++i) CHECK(start_java(&g_threads[i], NULL, churns, (void*)i) == 0);
-  sleep_ms(5);
+  while (__atomic_load_n(&g_begun, __ATOMIC_SEQ_CST) < kThreads)
+    sleep_ms(1);  // they know who they are
   pthread_t sender = java(sends, NULL);
   for (int i = 0; i < 500; ++i) {
     CHECK(kill(getpid(), SIGUSR2) == 0);
