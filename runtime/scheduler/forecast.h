@@ -25,9 +25,11 @@ class Forecast {
   }
   // A second carrier was wanted: a searcher was called, or one found work.
   void help_wanted() {
+    if (fired_at_.load(std::memory_order_relaxed) != 0) help_wanted_at(ticks());
+  }
+  void help_wanted_at(uint64_t now) {
     uint64_t at = fired_at_.load(std::memory_order_relaxed);
-    if (at == 0) return;
-    if (ticks() - at > us_to_ticks(kSoonUs)) return;
+    if (at == 0 || now - at > us_to_ticks(kSoonUs)) return;
     fired_at_.store(0, std::memory_order_relaxed);
     uint32_t s = score_.load(std::memory_order_relaxed);
     if (s < kMost) score_.store(s + 1, std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 """Runs a program of java/bench in a child JVM, on plain threads, under Wisp or on virtual threads, and
 gives back the key=value lines it printed. A Wisp run that did not really use Wisp is a failure."""
 
+import fcntl
 import functools
 import os
 import re
@@ -74,10 +75,17 @@ def build_bench():
     sources = sorted(BENCH_SOURCES.rglob("*.java"))
     classes = bench_classes()
     stamp = classes / ".built"
-    if stamp.exists() and all(s.stat().st_mtime <= stamp.stat().st_mtime for s in sources):
+
+    def built():
+        return stamp.exists() and all(s.stat().st_mtime <= stamp.stat().st_mtime for s in sources)
+    if built():
         return classes
-    compile_java(sources, classes)
-    stamp.touch()
+    classes.mkdir(parents=True, exist_ok=True)
+    with open(classes / ".lock", "w") as lock:  # lest one compiles what another one's JVM is about to load
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built():
+            compile_java(sources, classes)
+            stamp.touch()
     return classes
 
 

@@ -3,6 +3,7 @@
 import sys
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,6 +139,8 @@ class Rounds(unittest.TestCase):
         self.assertIsNone(jvm.deadline)
 
     def test_a_program_is_ended_at_the_deadline_and_has_not_failed(self):
+        test = self
+
         class Slow(workload.Workload):
             name = "slow"
 
@@ -146,21 +149,26 @@ class Rounds(unittest.TestCase):
                 yield workload.Series(self.sleep, kind="wisp")
 
             def sleep(self):
+                # The run has a deadline. It is brought near here: on a busy machine one that is near from the
+                # start may come before the first series.
+                test.assertLessEqual(jvm.deadline, time.monotonic() + 600)
+                jvm.deadline = time.monotonic() + 0.3
                 while True:  # as jvm.run does when its child is ended
                     time.sleep(jvm.time_left(60))
                     jvm.check_time()
-        before, runner.QUICK_LIMIT = runner.QUICK_LIMIT, 0.3
+        before, runner.QUICK_LIMIT = runner.QUICK_LIMIT, 600
         try:
             begin = time.monotonic()
             results = runner.run(Slow(), fakes.context(), fakes.Silent())
         finally:
             runner.QUICK_LIMIT = before
-        self.assertLess(time.monotonic() - begin, 30)
+        self.assertLess(time.monotonic() - begin, 60)
         self.assertEqual([len(s.samples) for s in results.series], [1, 0])
         self.assertEqual(results.failures(), [])
         self.assertEqual(results.cell("ms", kind="wisp"), "–")
         self.assertIn("Not reached: wisp.", results.notes[0])
 
+    @unittest.mock.patch.object(command.time, "monotonic", lambda: 1000.0)
     def test_minutes_are_shared_by_weight_and_leftovers_go_on(self):
         first, second = workload.Workload(), workload.Workload()
         first.name, first.weight, second.name, second.weight = "first", 30, "second", 90

@@ -79,7 +79,7 @@ Result spawn(const Spawn& request) {
   pollfd polls[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
   std::string* texts[2] = {&result.out, &result.err};
   for (int open = 2; open > 0;) {
-    if (poll(polls, 2, 60000) <= 0) {
+    if (poll(polls, 2, 180000) <= 0) {
       kill(result.pid, SIGKILL);
       break;
     }

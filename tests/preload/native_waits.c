@@ -80,9 +80,9 @@ static void* batches(void* unused) {
     join(sender);
     sender = java(sends_batches, NULL);
     int n = receive(4, MSG_WAITFORONE, NULL, text);  // what is there after the first
-    CHECK(n == 1 || n == 2);
+    CHECK(n >= 1 && n <= 3);                         // all, if we came late
     join(sender);
-    CHECK(receive(4, MSG_DONTWAIT, NULL, text) == 3 - n);
+    if (n < 3) CHECK(receive(3 - n, 0, NULL, text) == 3 - n);
     CHECK(receive(4, MSG_DONTWAIT, NULL, text) == -1 && errno == EAGAIN);
   }
   close(g_from);
@@ -116,7 +116,7 @@ static void* masked(void* unused) {
   int ends[2];
   CHECK(pipe(ends) == 0);
   struct pollfd p = {ends[0], POLLIN, 0};
-  struct timespec little = {0, 50000000}, long_ = {20, 0};
+  struct timespec little = {0, 50000000}, long_ = {100, 0};
 
   struct timespec start = started();
   CHECK(ppoll(&p, 1, &little, &none) == 0 && ms_since(&start) >= 49);
@@ -201,7 +201,7 @@ static void* ticks(void* unused) {
   }
   CHECK(ms_since(&start) >= 119);
   struct pollfd p = {fd, POLLIN, 0};
-  CHECK(poll(&p, 1, 5000) == 1);
+  CHECK(poll(&p, 1, 60000) == 1);
   close(fd);
   return NULL;
 }

@@ -25,7 +25,7 @@ static void install(int sig, void (*handler)(int, siginfo_t*, void*), int flags)
 }
 
 static void expect(pthread_t who, int count) {
-  for (int i = 0; i < 5000 && g_count < count; ++i) sleep_ms(1);
+  for (int i = 0; i < 60000 && g_count < count; ++i) sleep_ms(1);
   CHECK(g_count == count);
   CHECK(pthread_equal(g_where, who));
   CHECK(g_code == SI_TKILL);
@@ -52,25 +52,30 @@ static void* spinning(void* a) {
   }
   return a;
 }
-// Set by a thread whose call was interrupted.
-static volatile int g_over;
+// Set by a thread whose call was interrupted; it stays until it is told to leave, for another
+// signal may be on its way.
+static volatile int g_over, g_leave;
+static void interrupted(void) {
+  g_over = 1;
+  while (!g_leave) sleep_ms(1);
+}
 
 static void* in_read(void* a) {
   char c;
   ssize_t n = read(g_pipe[0], &c, 1);
   CHECK(n == -1 && errno == EINTR);
-  g_over = 1;
+  interrupted();
   return a;
 }
 static void* in_semaphore(void* a) {
   CHECK(sem_wait(&g_semaphore) == -1 && errno == EINTR);
-  g_over = 1;
+  interrupted();
   return a;
 }
 static void* in_sleep(void* a) {
-  struct timespec t = {100, 0}, left = {0, 0};
-  CHECK(nanosleep(&t, &left) == -1 && errno == EINTR && left.tv_sec > 90);
-  g_over = 1;
+  struct timespec t = {1000, 0}, left = {0, 0};
+  CHECK(nanosleep(&t, &left) == -1 && errno == EINTR && left.tv_sec > 900);
+  interrupted();
   return a;
 }
 static void* to_itself(void* a) {
@@ -87,7 +92,6 @@ static void* to_itself(void* a) {
 // signal may arrive before that, and the call then waits for another one. Returns how many it took.
 static int interrupt(pthread_t t) {
   int sent = 0;
-  g_over = 0;
   sleep_ms(20);
   do {
     int before = g_count;
@@ -97,6 +101,9 @@ static int interrupt(pthread_t t) {
     while (g_count == before) sleep_ms(1);
     for (int i = 0; i < 200 && !g_over; ++i) sleep_ms(1);
   } while (!g_over);
+  g_leave = 1;
+  join(t);
+  g_over = g_leave = 0;
   return sent;
 }
 
@@ -134,17 +141,14 @@ static void everywhere(void) {
 
   t = java(in_read, NULL);
   expected += interrupt(t);
-  join(t);
   expect(t, expected);
 
   t = java(in_semaphore, NULL);
   expected += interrupt(t);
-  join(t);
   expect(t, expected);
 
   t = java(in_sleep, NULL);
   expected += interrupt(t);
-  join(t);
   expect(t, expected);
 
   join(java(to_itself, NULL));

@@ -85,14 +85,14 @@ static void suspend_and_resume(pthread_t t, volatile long* progress) {
   for (int i = 0; i < 20; ++i) {
     g_resume = 0;
     CHECK(pthread_kill(t, SIGUSR2) == 0);
-    for (int k = 0; k < 5000 && !g_suspended; ++k) sleep_ms(1);
+    for (int k = 0; k < 60000 && !g_suspended; ++k) sleep_ms(1);
     CHECK(g_suspended);
     long before = *progress;
     sleep_ms(5);
     CHECK(*progress == before);
     g_resume = 1;
     CHECK(pthread_kill(t, SIGUSR2) == 0);
-    for (int k = 0; k < 5000 && (g_suspended || *progress == before); ++k) sleep_ms(1);
+    for (int k = 0; k < 60000 && (g_suspended || *progress == before); ++k) sleep_ms(1);
     CHECK(!g_suspended && *progress != before);
   }
 }

@@ -15,7 +15,10 @@ public final class FlightWorkload {
         String mode = args[0];
         boolean all = mode.equals("all");
         if (all || mode.equals("spin")) {
-            start("spinner", FlightWorkload::spinForLong);
+            start("spinner", () -> {
+                nap(20);
+                spinForLong();
+            });
         }
         if (all || mode.equals("native")) {
             // The length of an archive that is a named pipe without a writer: open(2) inside libzip blocks.
@@ -67,6 +70,7 @@ public final class FlightWorkload {
     }
 
     private static void openFifo(String fifo) {
+        nap(20);  // a stall is told of once: not for the time that the start of a thread may take
         try (InputStream in = new java.io.FileInputStream(fifo)) {
             sink += in.read();
         } catch (java.io.IOException e) {

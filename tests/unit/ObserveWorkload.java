@@ -30,12 +30,14 @@ public final class ObserveWorkload {
         }
         start("parked-one", LockSupport::park);
         Object lock = new Object();
+        CountDownLatch held = new CountDownLatch(1);
         start("holder", () -> {
             synchronized (lock) {
+                held.countDown();
                 sleep();
             }
         });
-        Thread.sleep(200);
+        held.await();
         start("blocked", () -> {
             synchronized (lock) {
                 sink++;
@@ -130,7 +132,7 @@ public final class ObserveWorkload {
                 new String[] {"long"}));
     }
 
-    /** Every item of every task's data, as soon as the threads that wait for sockets wait there. */
+    /** Every item of every task's data, as soon as the threads that wait are there and the others play. */
     private static void jmxTasks() throws Exception {
         MBeanServer server = ManagementFactory.getPlatformMBeanServer();
         ObjectName name = new ObjectName("com.alibaba.management:type=WispCounter");
@@ -138,6 +140,8 @@ public final class ObserveWorkload {
             StringBuilder text = new StringBuilder();
             boolean peer = false;
             boolean own = false;
+            boolean sleeps = false;
+            boolean plays = false;
             for (CompositeData task : (CompositeData[]) server.invoke(name, "listTasks", new Object[0],
                     new String[0])) {
                 text.append("task:");
@@ -147,13 +151,20 @@ public final class ObserveWorkload {
                 text.append('\n');
                 peer |= "reader".equals(task.get("name")) && task.get("waitPeer") != null;
                 own |= "acceptor".equals(task.get("name")) && task.get("waitOwnAddress") != null;
+                sleeps |= "holder".equals(task.get("name")) && number(task, "timeLeft") > 0;
+                plays |= "ping".equals(task.get("name")) && number(task, "activeCount") > 0
+                        && number(task, "cpuTime") > 0 && number(task, "carrier") >= 0;
             }
-            if (peer && own || i == 599) {
+            if (peer && own && sleeps && plays || i == 599) {
                 System.out.print(text);
                 Runtime.getRuntime().halt(0);
             }
             Thread.sleep(50);
         }
+    }
+
+    private static long number(CompositeData task, String key) {
+        return ((Number) task.get(key)).longValue();
     }
 
     /** For three seconds: an idle pool gets a task in six parts each 2 ms, and garbage is collected each 50 ms. */

@@ -35,7 +35,8 @@ TEST(Backoff, AWaiterSleepsWhenTheHolderDoesNotComeBack) {
   lock.unlock();
   waiter.join();
   EXPECT_GE(waited, 1.0);
-  EXPECT_LT(used, 0.1);
+  // A waiter that spins uses all of it, or half where others want the processor, too.
+  EXPECT_LT(used, waited / 5);
 }
 
 TEST(Backoff, ManyThreadsCountRight) {

@@ -124,8 +124,12 @@ TEST(DiskRing, SynchronousWritesAndSyncsTakeNoKernelThreads) {
     });
   done.wait();
   EXPECT_EQ(wrong.load(), 0);
-  EXPECT_EQ(requests() - before, 2 * kWriters * kWrites);
-  EXPECT_LT(scheduler_totals().handoffs - handoffs, kWriters * kWrites / 4);
+  // A task whose carrier SysMonitor took, because its kernel thread lost the processor, has no
+  // ring.
+  uint64_t asked = requests() - before, taken = scheduler_totals().handoffs - handoffs;
+  EXPECT_LE(asked, 2 * kWriters * kWrites);
+  EXPECT_GE(asked + 2 * taken, 2 * kWriters * kWrites);
+  EXPECT_LT(taken, kWriters * kWrites / 4);
   std::vector<char> all(kWriters * kWrites * kBlock);
   ASSERT_EQ(pread(fd, all.data(), all.size(), 0), static_cast<ssize_t>(all.size()));
   for (size_t at = 0; at < all.size(); at += 512)

@@ -93,9 +93,13 @@ TEST(DiskWait, TimersOfCarriersGivenAway) {
   ASSERT_EQ(flock(holder, LOCK_EX), 0);
   int n = carriers();
   Latch done(static_cast<uint32_t>(2 * n + 1));
-  const uint64_t late = monotonic_ns() + 1500000000;
+  std::atomic<uint32_t> over{0};
+  const uint64_t late = monotonic_ns() + 60'000'000'000;
   spawn([&] {
-    task_sleep_until(late);
+    while (over == 0 && monotonic_ns() < late) {
+      RuntimeEntry entry;
+      park(&over, late, [&] { return over == 0; });
+    }
     done.count_down();
   });
   usleep(50000);  // everybody is asleep, one until then
@@ -115,8 +119,13 @@ TEST(DiskWait, TimersOfCarriersGivenAway) {
       done.count_down();
     });
   }
-  while (slept != n && monotonic_ns() < late - 100000000) usleep(10000);
+  while (slept != n && monotonic_ns() < late - 20'000'000'000) usleep(10000);
   EXPECT_EQ(slept, n);
+  over = 1;
+  {
+    RuntimeEntry entry;
+    ParkingLot::unpark(&over, 1);
+  }
   flock(holder, LOCK_UN);
   done.wait();
   close(holder);

@@ -38,24 +38,30 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
   std::atomic<uint32_t> word{0};
   std::atomic<bool> waits{false};
   Latch done(1);
-  spawn([&] {
+  // Twice what is to be seen once: a kernel thread that loses its processor sleeps no more when the
+  // time has come meanwhile, and has no carrier to give away when SysMonitor has taken it.
+  WispTask* waiter = spawn([&] {
     id = current_task()->tid - kFirstTaskTid + 1;
     sleep_ms(2);  // too short
-    sleep_ms(40);
-    {
+    for (int i = 0; i < 2; ++i) {
+      sleep_ms(40);
       BlockingRegion region;
       usleep(5000);
     }
-    waits = true;
-    RuntimeEntry entry;
-    park(&word, kForever, [&] { return word.load() == 0; });
+    {
+      RuntimeEntry entry;
+      park(&word, kForever, [&] {
+        waits = true;
+        return word.load() == 0;
+      });
+    }
     done.count_down();
   });
   std::atomic<uint32_t> waker{0};
   Latch woken(1);
   spawn([&] {
     waker = current_task()->tid - kFirstTaskTid + 1;
-    while (!waits) sleep_ms(1);
+    while (!waits || waiter->on_cpu.running()) sleep_ms(1);  // until it has left
     sleep_ms(100);
     word = 1;
     RuntimeEntry entry;
@@ -66,7 +72,7 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
   woken.wait();
   std::vector<LogEvent> mine;
   uint64_t lost = 0;
-  for (int i = 0; i < 2000 && (mine.empty() || mine.back().kind != LogKind::End); ++i) {
+  for (int i = 0; i < 60000 && (mine.empty() || mine.back().kind != LogKind::End); ++i) {
     for (const LogEvent& e : taken(&lost))
       if (e.task == id) mine.push_back(e);
     usleep(1000);
@@ -100,7 +106,8 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
     }
   }
   EXPECT_GE(sleeps, 1);
-  EXPECT_EQ(handoffs, 1);
+  EXPECT_GE(handoffs, 1);
+  EXPECT_LE(handoffs, 2);
   EXPECT_EQ(waits_for_word, 1);
 }
 
@@ -123,7 +130,9 @@ TEST_F(EventLog, WhatNobodyFetchesIsCounted) {
   ASSERT_TRUE(log_want(log_bit(LogKind::Park), 0, 0));
   Latch done(1);
   spawn([&] {
-    for (int i = 0; i < 9000; ++i) task_sleep_until(monotonic_ns() + 100000);
+    // More than are needed: where the time has passed before the task could leave, nothing is
+    // logged.
+    for (int i = 0; i < 12000; ++i) task_sleep_until(monotonic_ns() + 100000);
     done.count_down();
   });
   done.wait();

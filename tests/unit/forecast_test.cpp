@@ -8,8 +8,9 @@ namespace wisp {
 namespace {
 
 void timer_with_help(Forecast* f) {
-  f->timer_fired(ticks());
-  f->help_wanted();
+  uint64_t now = ticks();
+  f->timer_fired(now);
+  f->help_wanted_at(now);  // however long this thread is kept waiting in between
 }
 
 TEST(Forecast, ExpectsHelpAfterFourTimersThatNeededIt) {

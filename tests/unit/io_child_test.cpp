@@ -1,12 +1,14 @@
 // Waiting for children on a pidfd: the kernel's answers, no kernel thread per wait.
 #include <dirent.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 
 #include <thread>
 #include <utility>
 
 #include "io/child_wait.h"
+#include "scheduler/poller.h"
 #include "unit/io_support.h"
 
 namespace wisp::test {
@@ -62,6 +64,18 @@ int threads_in_wait() {
   return n;
 }
 
+int open_pidfds() {
+  int n = 0;
+  DIR* d = ::opendir("/proc/self/fd");
+  while (dirent* e = ::readdir(d)) {
+    char name[64] = "";
+    if (::readlinkat(::dirfd(d), e->d_name, name, sizeof name - 1) > 0)
+      n += strstr(name, "pidfd") != nullptr;
+  }
+  ::closedir(d);
+  return n;
+}
+
 int open_descriptors() {
   int n = 0;
   for (int fd = 0; fd < 4096; ++fd) n += ::fcntl(fd, F_GETFD) >= 0;
@@ -95,7 +109,7 @@ TEST(IoChild, FiftyWaitsTakeNoKernelThreads) {
     usleep(150'000);  // over the first look of its own
     most = threads_in_wait();
     std::thread stranger([&] { ::waitid(P_PID, children[0].pid, nullptr, WEXITED | WNOWAIT); });
-    for (int i = 0; i < 1000 && strangers != 1; ++i, usleep(1000)) strangers = threads_in_wait();
+    for (int i = 0; i < 60000 && strangers != 1; ++i, usleep(1000)) strangers = threads_in_wait();
     for (auto& child : children) child.end();
     stranger.join();
   });
@@ -190,6 +204,7 @@ TEST(IoChild, TheProgramsPidfd) {
   int fd = static_cast<int>(kernel::call(434 /* pidfd_open */, child.pid, 0));
   int nonblocking = static_cast<int>(kernel::call(434, other.pid, O_NONBLOCK));
   ASSERT_GE(fd, 0);
+  int before = open_pidfds();
   run_tasks({[&] {
                siginfo_t info{};
                EXPECT_EQ(io::wait_for_child(static_cast<idtype_t>(3), static_cast<id_t>(fd), &info,
@@ -204,7 +219,7 @@ TEST(IoChild, TheProgramsPidfd) {
                    io::kNoPidfd);
              },
              [&] {
-               usleep(20'000);
+               while (open_pidfds() == before) usleep(1000);
                ::close(fd);  // the wait holds the file, not the number
                child.end();
              }});
@@ -239,7 +254,7 @@ TEST(IoChild, LeavesNoDescriptorsBehind) {
   run_tasks({[] {
     Child child;
     std::thread later([&] {
-      usleep(50000);
+      while (g_poller.load() == nullptr) usleep(1000);
       child.end();
     });
     EXPECT_EQ(wait_pid(child.pid, nullptr), 0);

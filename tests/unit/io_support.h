@@ -55,15 +55,20 @@ struct LocalPair {
 
 constexpr uint32_t kTcpSocket = io::kOwn | io::kTcp;
 
-inline int listen_tcp(sockaddr_in* address) {
+// A port that nobody listens on, and that nobody else gets as long as it is open.
+inline int bind_tcp(sockaddr_in* address) {
   int fd = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
   *address = sockaddr_in{};
   address->sin_family = AF_INET;
   address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof *address;
-  if (::bind(fd, reinterpret_cast<sockaddr*>(address), length) != 0 || ::listen(fd, 100) != 0)
-    abort();
+  if (::bind(fd, reinterpret_cast<sockaddr*>(address), length) != 0) abort();
   ::getsockname(fd, reinterpret_cast<sockaddr*>(address), &length);
+  return fd;
+}
+inline int listen_tcp(sockaddr_in* address) {
+  int fd = bind_tcp(address);
+  if (::listen(fd, 100) != 0) abort();
   return fd;
 }
 
@@ -84,7 +89,7 @@ struct TcpPair {
 
 inline char byte_of(size_t i) { return static_cast<char>(i * 2654435761u >> 13); }
 
-// Runs the bodies as tasks at once; fails if they are not done within 20 s.
+// Runs the bodies as tasks at once; fails if they are not done within two minutes.
 inline void run_tasks(std::vector<std::function<void()>> bodies) {
   static std::atomic<int> left;
   left = static_cast<int>(bodies.size());
@@ -93,7 +98,7 @@ inline void run_tasks(std::vector<std::function<void()>> bodies) {
       body();
       left.fetch_sub(1);
     });
-  for (int i = 0; i < 20000 && left.load() != 0; ++i) usleep(1000);
+  for (int i = 0; i < 120000 && left.load() != 0; ++i) usleep(1000);
   ASSERT_EQ(left.load(), 0) << "tasks still wait";
 }
 

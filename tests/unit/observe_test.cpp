@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <regex>
 
 #include "launcher/spawn.h"
@@ -20,10 +21,29 @@ struct Jvm : ConvertedJvm {
       : ConvertedJvm(home, options, {"-cp", OBSERVE_CLASSES, "ObserveWorkload", mode}) {}
 };
 
-Result run(std::vector<std::string> args) {
+Result run_once(std::vector<std::string> args) {
   args.insert(args.begin(), kCommand);
   return spawn({.args = args});
 }
+
+// The command gives a JVM three seconds to answer and then says what it may be. On a busy machine
+// it may be so: once more, for a minute.
+Result run(const std::vector<std::string>& args) {
+  for (time_t end = time(nullptr) + 60;;) {
+    Result result = run_once(args);
+    if (!contains(result.err, "starved of processor time") || time(nullptr) >= end) return result;
+  }
+}
+
+// What `ask` gives as soon as `good` says so of it; after a minute, whatever it gives.
+template <typename Ask, typename Good>
+Result until(Ask&& ask, Good&& good) {
+  for (time_t end = time(nullptr) + 60;; usleep(100'000)) {
+    Result result = ask();
+    if (good(result) || time(nullptr) >= end) return result;
+  }
+}
+bool ended_well(const Result& result) { return result.exit == 0; }
 
 bool matches(const std::string& text, const std::string& pattern) {
   return std::regex_search(text, std::regex(pattern));
@@ -33,7 +53,7 @@ bool matches(const std::string& text, const std::string& pattern) {
 // play.
 Result settled_stat(const Jvm& jvm) {
   Result text;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 600; ++i) {
     text = run({"stat", jvm.pid(), "--tasks"});
     bool all = matches(text.out, "acceptor +parked .* fd") &&
                matches(text.out, "reader +parked .* fd") && contains(text.out, " ping ") &&
@@ -57,11 +77,17 @@ class Observe : public testing::TestWithParam<std::string> {};
 
 TEST_P(Observe, PsAndStat) {
   Jvm jvm(GetParam());
-  Result ps = run({"ps"});
+  // A JVM has half a second to answer, lest a stopped one holds the list up.
+  const std::string row = "\n *" + jvm.pid() + " +2 +\\d+ .* ObserveWorkload\n";
+  Result ps = until([] { return run({"ps"}); }, [&](auto& r) { return matches(r.out, row); });
   EXPECT_EQ(ps.exit, 0) << ps.all();
-  EXPECT_TRUE(matches(ps.out, "\n *" + jvm.pid() + " +2 +\\d+ .* ObserveWorkload\n")) << ps.out;
-  Result json = python(run({"ps", "--json"}).out,
-                       "[j for j in d if j['pid']==" + jvm.pid() + "][0]['carriers']==2");
+  EXPECT_TRUE(matches(ps.out, row)) << ps.out;
+  Result json = until(
+      [&] {
+        return python(run({"ps", "--json"}).out,
+                      "[j for j in d if j['pid']==" + jvm.pid() + "][0]['carriers']==2");
+      },
+      ended_well);
   EXPECT_EQ(json.exit, 0) << json.err;
 
   Result text = settled_stat(jvm);
@@ -80,10 +106,17 @@ TEST_P(Observe, PsAndStat) {
   EXPECT_TRUE(matches(text.out, "holder +parked .* lock 0x[0-9a-f]+, 9\\d\\d\\.\\d s more\n"))
       << text.out;
 
-  Result all = python(run({"stat", jvm.pid(), "--json", "--tasks"}).out,
-                      "len(d['carriers'])==2 and sum(c['switches'] for c in d['carriers'])>100 and "
-                      "d['tasksAlive']==len(d['tasks']) and "
+  // They have just begun to play.
+  Result all = until(
+      [&] {
+        return python(run({"stat", jvm.pid(), "--json", "--tasks"}).out,
+                      "sum(c['switches'] for c in d['carriers'])>100 and "
                       "[t for t in d['tasks'] if t['name']=='ping'][0]['active']>10");
+      },
+      ended_well);
+  EXPECT_EQ(all.exit, 0) << all.err;
+  all = python(run({"stat", jvm.pid(), "--json", "--tasks"}).out,
+               "len(d['carriers'])==2 and d['tasksAlive']==len(d['tasks'])");
   EXPECT_EQ(all.exit, 0) << all.err;
   // What issue and documentation promise of a task; of sockets the other end, or the own one.
   all = python(run({"stat", jvm.pid(), "--json", "--tasks"}).out,
@@ -149,7 +182,7 @@ TEST_P(Observe, JstackOfAStuckJvmShowsTheTasks) {
   Result text;
   for (time_t end = time(nullptr) + 120; time(nullptr) < end; usleep(200'000)) {
     text = run({"jstack", jvm.pid(), "--timeout", "1"});
-    if (contains(text.err, "does not answer")) break;
+    if (contains(text.err, "no Java frames: the JVM does not answer")) break;
   }
   EXPECT_EQ(text.exit, 0) << text.all();
   EXPECT_TRUE(contains(text.err, "no Java frames: the JVM does not answer")) << text.err;
@@ -186,19 +219,30 @@ for t in tracks.values():
   for a,b in zip(t,t[1:]): assert a['ts']+a['dur']<=b['ts']+1e-4,(a,b)
 x=[e for t in tracks.values() for e in t]
 both={'ping','pong'}
-assert both<={e['name'] for e in x},{e['name'] for e in x}
-assert any({e['name'],e['args'].get('wakerName')}==both and e['args']['wokenBy']=='task' for e in x)
+if not any({e['name'],e['args'].get('wakerName')}==both and e['args']['wokenBy']=='task' for e in x):
+  print(both,'not seen, but',{e['name'] for e in x},file=sys.stderr); sys.exit(3)
 )";
+
+// Traces `jvm` into `file` and checks it. The JVM may not have had a processor for so long: then
+// once more, a few times.
+void expect_trace(const Jvm& jvm, const std::vector<std::string>& how, const std::string& file) {
+  Result checked;
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    std::vector<std::string> args = {"trace", jvm.pid(), "--output", file};
+    args.insert(args.end(), how.begin(), how.end());
+    Result made = run(args);
+    ASSERT_EQ(made.exit, 0) << made.all();
+    EXPECT_TRUE(matches(made.err, "wisp: \\d+ events of 2 carriers in .*trace.json, \\d+ older"));
+    checked = spawn({.args = {"/usr/bin/python3", "-c", kTraceCheck, file}});
+    if (checked.exit != 3) break;
+  }
+  EXPECT_EQ(checked.exit, 0) << checked.err;
+}
 
 TEST_P(Observe, Trace) {
   Jvm jvm(GetParam());
   std::string file = scratch() + "/trace.json", page = scratch() + "/trace.html";
-  Result made = run({"trace", jvm.pid(), "--seconds", "0.5", "--output", file});
-  ASSERT_EQ(made.exit, 0) << made.all();
-  EXPECT_TRUE(matches(made.err, "wisp: \\d+ events of 2 carriers in .*trace.json, \\d+ older"));
-  Result checked = spawn({.args = {"/usr/bin/python3", "-c", kTraceCheck, file}});
-  EXPECT_EQ(checked.exit, 0) << checked.err;
-
+  expect_trace(jvm, {"--seconds", "0.5"}, file);
   Result report = run({"trace", "report", file, "--output", page});
   ASSERT_EQ(report.exit, 0) << report.all();
   std::string html = spawn({.args = {"/bin/cat", page}}).out;
@@ -215,10 +259,7 @@ TEST_P(Observe, Trace) {
   EXPECT_EQ(xml.exit, 0) << xml.err;
 
   // Smaller rings; and it was switched off: a second trace is not "already".
-  Result small = run({"trace", jvm.pid(), "--seconds", "0.2", "--buffer", "64k", "-o", file});
-  EXPECT_EQ(small.exit, 0) << small.all();
-  checked = spawn({.args = {"/usr/bin/python3", "-c", kTraceCheck, file}});
-  EXPECT_EQ(checked.exit, 0) << checked.err;
+  expect_trace(jvm, {"--seconds", "0.2", "--buffer", "64k"}, file);
 }
 
 TEST_P(Observe, TraceOfAProgramItStarts) {
@@ -245,21 +286,27 @@ TEST_P(Observe, TraceOfAProgramItStarts) {
 // each 2 ms: the first is seen as pauses, the other as operations of the pool, phase by phase.
 TEST_P(Observe, TraceShowsCollectionsAndPools) {
   std::string file = scratch() + "/pools.json", page = scratch() + "/pools.html";
-  Result made = run({"trace", "--output", file, "--buffer", "16m", "--", "java", "--jdk",
-                     GetParam(), "-Xmx64m", "-cp", OBSERVE_CLASSES, "ObserveWorkload", "pool"});
-  ASSERT_EQ(made.exit, 0) << made.all();
   const char check[] =
       "import json,sys\nd=json.load(open(sys.argv[1]))\nn=int(sys.argv[2])\n"
       "g=sorted((e['ts'],e['dur']) for e in d['traceEvents'] if e.get('cat')=='gc')\n"
-      "assert len(g)>=n,(len(g),n)\nassert all(0<x[1]<5e6 for x in g),g\n"
-      "assert all(a[0]+a[1]<=b[0] for a,b in zip(g,g[1:])),g";
+      "assert all(0<x[1]<6e7 for x in g),g\n"
+      "assert all(a[0]+a[1]<=b[0] for a,b in zip(g,g[1:])),g\n"
+      "if len(g)<n: print(len(g),n,file=sys.stderr); sys.exit(3)";
   // Serial's and G1's full collections are one pause each; the first may come before the observer.
+  // If that is late by half of the program's time, it may have been kept waiting: once more.
+  Result made, checked;
   std::smatch said;
-  ASSERT_TRUE(std::regex_search(
-      made.out, said, std::regex("collections (\\d+) operations (\\d+) each (\\d+) us\n")))
-      << made.all();
-  std::string least = std::to_string(std::stoi(said[1]) / 2);
-  Result checked = spawn({.args = {"/usr/bin/python3", "-c", check, file, least}});
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    made = run({"trace", "--output", file, "--buffer", "16m", "--", "java", "--jdk", GetParam(),
+                "-Xmx64m", "-cp", OBSERVE_CLASSES, "ObserveWorkload", "pool"});
+    ASSERT_EQ(made.exit, 0) << made.all();
+    ASSERT_TRUE(std::regex_search(
+        made.out, said, std::regex("collections (\\d+) operations (\\d+) each (\\d+) us\n")))
+        << made.all();
+    std::string least = std::to_string(std::max(std::stoi(said[1]) / 2, 1));
+    checked = spawn({.args = {"/usr/bin/python3", "-c", check, file, least}});
+    if (checked.exit != 3) break;
+  }
   EXPECT_EQ(checked.exit, 0) << checked.err;
   ASSERT_EQ(run({"trace", "report", file, "--output", page}).exit, 0);
   std::string html = spawn({.args = {"/bin/cat", page}}).out;
@@ -273,7 +320,8 @@ TEST_P(Observe, TraceShowsCollectionsAndPools) {
                  "</td>(<td class=\"n\">[0-9.]+ (ns|us|ms|s)</td>){6}</tr>")))
       << html.substr(html.find("Busiest"), 3000);
   EXPECT_GT(std::stoi(row[1]), std::stoi(said[2]) / 10) << said[0];
-  EXPECT_LE(std::stoi(row[1]), std::stoi(said[2]) * 12 / 10) << said[0];
+  // One whose submitter loses the processor in the middle of it may look like two.
+  EXPECT_LE(std::stoi(row[1]), std::stoi(said[2]) * 2) << said[0];
 }
 
 TEST_P(Observe, TraceErrors) {
@@ -308,7 +356,7 @@ TEST_P(Observe, StoppedAndGone) {
     Jvm jvm(GetParam());
     pid = std::stoi(jvm.pid());
     jvm.signal(SIGSTOP);
-    Result stopped = run({"jstack", jvm.pid(), "--timeout", "1"});
+    Result stopped = run_once({"jstack", jvm.pid(), "--timeout", "1"});
     EXPECT_EQ(stopped.exit, 1);
     EXPECT_TRUE(contains(stopped.err, "does not answer")) << stopped.err;
     EXPECT_TRUE(matches(run({"ps"}).out, jvm.pid() + " .*no answer"));
@@ -332,18 +380,18 @@ TEST_P(Observe, Top) {
     all.insert(all.end(), args.begin(), args.end());
     return spawn({.args = all, .env = {{"TERM", "xterm"}, {"LANG", "C.UTF-8"}}});
   };
-  auto screen_with = [&](const std::string& pattern) {
+  // `gone`: a word that is not on it any more. (It may be seen half drawn.)
+  auto screen_with = [&](const std::string& pattern, const std::string& gone = {}) {
     std::string screen;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 600; i++) {
       screen = tmux({"capture-pane", "-p"}).out;
-      if (matches(screen, pattern)) return screen;
+      if (matches(screen, pattern) && (gone.empty() || !contains(screen, gone))) return;
       usleep(100'000);
     }
-    ADD_FAILURE() << "no '" << pattern << "' in\n" << screen;
-    return screen;
+    ADD_FAILURE() << "no '" << pattern << "' or still '" << gone << "' in\n" << screen;
   };
   Result start = tmux({"new-session", "-d", "-x", "100", "-y", "30",
-                       kCommand + " top " + jvm.pid() + " --interval 0.3; sleep 60"});
+                       kCommand + " top " + jvm.pid() + " --interval 0.3; sleep 600"});
   ASSERT_EQ(start.exit, 0) << start.all();
   screen_with("wisp top: JVM " + jvm.pid());
   screen_with("\n +0 \\[[| ]+\\] +\\d+%  queue");
@@ -354,12 +402,11 @@ TEST_P(Observe, Top) {
   tmux({"send-keys", "w"});
   screen_with("by longest in its state");
   tmux({"send-keys", "/", "block", "Enter"});
-  std::string filtered = screen_with("1 of \\d+ tasks with 'block'");
-  EXPECT_FALSE(contains(filtered, "waiter")) << filtered;
+  screen_with("1 of \\d+ tasks with 'block'", "waiter");
   tmux({"send-keys", "h"});
   screen_with("longest in its state   r times run");
   tmux({"send-keys", "q"});
-  for (int i = 0; i < 50; i++) {
+  for (int i = 0; i < 600; i++) {
     if (!contains(tmux({"capture-pane", "-p"}).out, "by longest")) break;
     usleep(100'000);
   }

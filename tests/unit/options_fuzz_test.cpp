@@ -5,6 +5,7 @@
 // A failure names its seed; WISP_FUZZ_SEED with it begins there.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -287,12 +288,12 @@ TEST(OptionsFuzz, GarbageIsNamedAndHarmless) {
     EXPECT_EQ(once.options.enabled, twice.options.enabled);
     // Whatever rules came of it answer for whatever names, soon.
     std::string name = garbage(dice), type = garbage(dice);
-    auto begin = std::chrono::steady_clock::now();
+    clock_t begin = clock();  // of processor time: others may want the processor, too
     bool black = rules_match(once.options.black, name.c_str(), type.c_str(), nullptr);
     bool convert =
         rules_convert(once.options.black, once.options.white, name.c_str(), type.c_str(), nullptr);
     EXPECT_FALSE(black && convert);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    EXPECT_LT(clock() - begin, 5 * CLOCKS_PER_SEC);
   });
 }
 

@@ -79,20 +79,26 @@ inline WispTask* spawn(std::function<void()> f) {
 // A counter kernel threads and tasks can wait for.
 class Latch {
  public:
-  explicit Latch(uint32_t n) : left_(n) {}
+  explicit Latch(uint32_t n) : left_(n), open_(n == 0) {}
   void count_down() {
     RuntimeEntry entry;
-    if (left_.fetch_sub(1) == 1) ParkingLot::unpark(&left_, ~0u);
+    if (left_.fetch_sub(1) != 1) return;
+    ParkingLot::unpark(&left_, ~0u);
+    open_ = true;
   }
+  // Not over before that unpark is: the next test may have a word at the same place of its stack,
+  // and nobody shall be woken there.
   void wait() {
     while (left_.load() != 0) {
       RuntimeEntry entry;
       park(&left_, kForever, [this] { return left_.load() != 0; });
     }
+    while (!open_) kernel::sched_yield();
   }
 
  private:
   std::atomic<uint32_t> left_;
+  std::atomic<bool> open_;
 };
 
 }  // namespace wisp::test

@@ -85,8 +85,8 @@ TEST(SyncSemaphore, TimesOut) {
   on_both_kinds([] {
     sem_t s = make(0);
     for (clockid_t clock : {CLOCK_MONOTONIC, CLOCK_REALTIME}) {
-      timespec t = from_now(clock, 30);
       uint64_t start = monotonic_ns();
+      timespec t = from_now(clock, 30);
       EXPECT_EQ(ETIMEDOUT, semaphore_clockwait(&s, clock, &t));
       EXPECT_GE(monotonic_ns() - start, 29000000u);
     }

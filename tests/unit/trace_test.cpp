@@ -71,7 +71,7 @@ TEST(Trace, SaysWhatTasksDid) {
   auto [a, b] = ping_pong(100);
   // Their last switch is behind the latch.
   Trace trace;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 60000; ++i) {
     trace = read_own();
     if (count(trace, TraceKind::End, a) + count(trace, TraceKind::End, b) == 2) break;
     usleep(1000);
@@ -84,8 +84,11 @@ TEST(Trace, SaysWhatTasksDid) {
     EXPECT_EQ(count(trace, TraceKind::End, task), 1u);
     EXPECT_EQ(trace.names[task], "java");
     // Every park ends in a run, and the first run is the start's. (A task woken before it has left
-    // never leaves: its park is taken back.)
-    EXPECT_EQ(count(trace, TraceKind::Run, task), 1 + count(trace, TraceKind::Park, task));
+    // never leaves: its park is taken back.) So does the loss of a carrier, which SysMonitor takes
+    // when the kernel thread lost its processor.
+    uint64_t ran = count(trace, TraceKind::Run, task), parked = count(trace, TraceKind::Park, task);
+    EXPECT_GE(ran, 1 + parked);
+    EXPECT_LE(ran, 1 + parked + count(trace, TraceKind::Preempt, task));
     EXPECT_GE(count_wakes(trace, task), count(trace, TraceKind::Park, task));
   }
   EXPECT_GT(count(trace, TraceKind::Park, a), 10u);

@@ -59,7 +59,7 @@ TEST(Trim, ParkedTasksGiveBackWhatTheyTouched) {
   }
   for (Sleeper& s : sleepers)
     while (!s.parked) usleep(1000);
-  // Half a minute: other programs may have the processors.
+  // A minute: other programs may have the processors.
   auto fat = [&] {
     int n = 0;
     for (Sleeper& s : sleepers) {
@@ -68,7 +68,7 @@ TEST(Trim, ParkedTasksGiveBackWhatTheyTouched) {
     }
     return n;
   };
-  for (int looks = 0; looks < 3000 && fat() != 0; ++looks) usleep(10000);
+  for (int looks = 0; looks < 6000 && fat() != 0; ++looks) usleep(10000);
   EXPECT_EQ(0, fat());
   // 10 pages each; a stack that an earlier task used may have had more.
   EXPECT_GE(g_scheduler.trimmed_bytes.load() - before, uint64_t{kTasks} * (kDeep - 4 * 4096));
