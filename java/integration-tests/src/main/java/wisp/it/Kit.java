@@ -1,6 +1,12 @@
 package wisp.it;
 
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -11,7 +17,13 @@ public final class Kit {
         void run() throws Exception;
     }
 
-    private static final long PATIENCE_NANOS = 30_000_000_000L;
+    /** What comes of gaps of this length. */
+    public interface Round {
+        String run(long gapMillis) throws Exception;
+    }
+
+    /** Beyond what the harness allows a case: it knows seconds without a processor, and collects stacks. */
+    private static final long PATIENCE_NANOS = 300_000_000_000L;
 
     private Kit() {
     }
@@ -77,15 +89,73 @@ public final class Kit {
         await(thread.getName() + " is " + state, () -> thread.getState() == state);
     }
 
-    /** Waits until the thread sits in a native method: seen there twice, since class loading passes through some. */
+    /**
+     * Waits until the thread sits in a native method: seen there twice, since class loading passes through some, and
+     * with no kernel thread of this process ready to run, since one that lost the processor looks the same.
+     */
     public static void awaitNative(Thread thread) throws InterruptedException {
         StackTraceElement[][] seen = {{}};
         await(thread.getName() + " is in a native method", () -> {
             StackTraceElement[] before = seen[0];
             seen[0] = thread.getStackTrace();
+            boolean quiet = othersSleep();
             LockSupport.parkNanos(20_000_000);
-            return before.length > 0 && before[0].isNativeMethod() && Arrays.equals(before, seen[0]);
+            return quiet && before.length > 0 && before[0].isNativeMethod() && Arrays.equals(before, seen[0]);
         });
+    }
+
+    /** Of the kernel threads of this process only the one that looks is not asleep. */
+    private static boolean othersSleep() {
+        int awake = 0;
+        for (File task : new File("/proc/self/task").listFiles()) {
+            try {
+                String stat = new String(Files.readAllBytes(new File(task, "stat").toPath()), StandardCharsets.ISO_8859_1);
+                awake += stat.charAt(stat.lastIndexOf(')') + 2) == 'S' ? 0 : 1;
+            } catch (IOException ended) {
+                // The thread is gone.
+            }
+        }
+        return awake <= 1;
+    }
+
+    /**
+     * Beside the body a ticker goes on, on average once in so many milliseconds. A machine busy with other things may
+     * hold up the ticker alone for as long as the body takes, so one good round of five is enough: what holds a
+     * carrier spoils each.
+     */
+    public static void besideTicker(int millisPerTick, Body body) throws Exception {
+        for (int round = 1; ; round++) {
+            AtomicBoolean done = new AtomicBoolean();
+            AtomicInteger ticks = new AtomicInteger();
+            Thread ticker = start("ticker", () -> {
+                while (!done.get()) {
+                    Thread.sleep(1);
+                    ticks.incrementAndGet();
+                }
+            });
+            await("it ticks", () -> ticks.get() > 0);
+            int before = ticks.get();
+            long start = System.nanoTime();
+            body.run();
+            long millis = millisSince(start);
+            int got = ticks.get() - before;
+            done.set(true);
+            join(ticker);
+            if (got >= millis / millisPerTick) {
+                return;
+            }
+            check(got + " ticks in " + millis + " ms, round " + round, round < 5);
+        }
+    }
+
+    /** What a round with gaps of so many milliseconds gives; a busy machine upsets orders by time, hence longer gaps. */
+    public static String byTime(String expected, Round round) throws Exception {
+        for (long gap = 150; ; gap *= 3) {
+            String got = round.run(gap);
+            if (got.equals(expected) || gap > 4_000) {
+                return got;
+            }
+        }
     }
 
     public static void check(String what, boolean holds) {
@@ -110,6 +180,26 @@ public final class Kit {
 
     public static long millisSince(long startNanos) {
         return (System.nanoTime() - startNanos) / 1_000_000;
+    }
+
+    /** Runs a case's class in a JVM of its own, under Wisp if this one is, with its statistics on standard error. */
+    public static ProcessBuilder again(Class<?> program, String... arguments) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(System.getProperty("java.home") + "/bin/java", "-cp",
+                System.getProperty("java.class.path"));
+        if (underWisp()) {
+            builder.command().add("-Dwisp.it.wisp=true");
+            builder.command().add("-Dcom.alibaba.wisp.carrierEngines=" + System.getProperty("com.alibaba.wisp.carrierEngines"));
+            for (String line : Files.readAllLines(new File("/proc/self/maps").toPath())) {
+                if (line.endsWith("/libwisp.so")) {
+                    builder.environment().put("LD_PRELOAD", line.substring(line.indexOf('/')));
+                }
+            }
+            builder.environment().put("WISP", "1");
+            builder.environment().put("WISP_STATS", "1");
+        }
+        builder.command().add(program.getName());
+        builder.command().addAll(Arrays.asList(arguments));
+        return builder;
     }
 
     /** True in the run under Wisp; for the few cases that look below Java. */

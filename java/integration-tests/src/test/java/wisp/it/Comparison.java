@@ -9,7 +9,8 @@ import java.util.stream.Stream;
 final class Comparison {
     private static final Pattern ADDRESS = Pattern.compile("@[0-9a-f]{2,16}\\b|0x[0-9a-f]{8,16}");
     /** Lines of the JVM or of the library about themselves. */
-    private static final Pattern CHATTER = Pattern.compile("wisp: .*|Picked up .*|(OpenJDK|Java HotSpot).* warning: .*");
+    private static final Pattern CHATTER = Pattern.compile("wisp: .*|Picked up .*|(OpenJDK|Java HotSpot).* warning: .*"
+            + "|\\[\\d+[.,]\\d+s\\]\\[warning *\\]\\[.*");
 
     private Comparison() {
     }

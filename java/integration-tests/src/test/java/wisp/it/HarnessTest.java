@@ -64,7 +64,7 @@ class HarnessTest {
     @Test
     void addressesAndChatterDoNotCount() {
         assertEquals(List.of("lock Foo@#", "end"),
-                Comparison.normalised("wisp: tasks=1\nlock Foo@1b2c3d  \nPicked up X: y\nend\n", ""));
+                Comparison.normalised("wisp: tasks=1\n[0.021s][warning][os] busy\nlock Foo@1b2c3d  \nPicked up X: y\nend\n", ""));
         assertEquals(List.of("b", "done"), Comparison.normalised("\"b\" #3\nother\ndone\n", "^\"(\\w)\"|^done"));
     }
 }

@@ -50,7 +50,11 @@ public final class Locks {
         Thread closed = ending("closed", closing, 50, AsynchronousCloseException.class);
         Thread interrupted = ending("interrupted", FileChannel.open(path, StandardOpenOption.WRITE), 51,
                 FileLockInterruptionException.class);
-        Thread.sleep(300);
+        for (Thread one : waiting) {
+            Kit.awaitNative(one);
+        }
+        Kit.awaitNative(closed);
+        Kit.awaitNative(interrupted);
         check("nobody has it", GOT.get() == 0);
         interrupted.interrupt();
         Kit.join(interrupted);

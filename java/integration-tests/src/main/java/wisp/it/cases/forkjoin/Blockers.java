@@ -37,7 +37,7 @@ public final class Blockers {
             }));
         }
         for (ForkJoinTask<?> task : tasks) {
-            task.get(30, TimeUnit.SECONDS);
+            task.get(300, TimeUnit.SECONDS);
         }
         say("all six met");
         pool.shutdown();
@@ -53,7 +53,7 @@ public final class Blockers {
         second.submit(() -> gate.complete(5));
         int sum = 0;
         for (ForkJoinTask<Integer> task : waiting) {
-            sum += task.get(30, TimeUnit.SECONDS);
+            sum += task.get(300, TimeUnit.SECONDS);
         }
         say("sum %d", sum);
         second.shutdown();

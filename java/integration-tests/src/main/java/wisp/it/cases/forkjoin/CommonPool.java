@@ -26,7 +26,7 @@ public final class CommonPool {
         for (int i = 0; i < 500; i++) {
             ForkJoinPool.commonPool().execute(ran::incrementAndGet);
         }
-        say("quiescent %s, ran %d", ForkJoinPool.commonPool().awaitQuiescence(30, TimeUnit.SECONDS), ran.get());
+        say("quiescent %s, ran %d", ForkJoinPool.commonPool().awaitQuiescence(300, TimeUnit.SECONDS), ran.get());
         say("parallelism %d", ForkJoinPool.getCommonPoolParallelism());
     }
 }

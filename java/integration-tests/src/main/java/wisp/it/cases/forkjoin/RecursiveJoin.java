@@ -42,7 +42,7 @@ public final class RecursiveJoin {
             });
             say("submitted from outside: %d", sum.get());
             pool.shutdown();
-            say("terminated %s", pool.awaitTermination(20, TimeUnit.SECONDS));
+            say("terminated %s", pool.awaitTermination(300, TimeUnit.SECONDS));
         }
     }
 }

@@ -5,6 +5,7 @@ import static wisp.it.Kit.say;
 
 import java.io.EOFException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import wisp.it.Kit;
@@ -38,9 +39,11 @@ public final class SocketEnds {
         peer.close();
         Thread accepting = Kit.start("accepting", () -> Kit.sayThrown("accept of a closed socket", server::accept));
         Kit.awaitNative(accepting);
-        int port = server.getLocalPort();
         server.close();
         Kit.join(accepting);
-        Kit.sayThrown("connect to nobody", () -> new Socket(InetAddress.getLoopbackAddress(), port).close());
+        try (Socket bound = new Socket()) { // bound, and nobody listens: a port given back may be somebody's at once
+            bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            Kit.sayThrown("connect to nobody", () -> new Socket(InetAddress.getLoopbackAddress(), bound.getLocalPort()).close());
+        }
     }
 }

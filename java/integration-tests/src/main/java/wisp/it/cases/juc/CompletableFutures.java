@@ -24,7 +24,7 @@ public final class CompletableFutures {
                     .thenComposeAsync(x -> CompletableFuture.supplyAsync(() -> x * 2, pool))
                     .thenCombine(CompletableFuture.supplyAsync(() -> 1), Integer::sum));
         }
-        CompletableFuture.allOf(all.toArray(new CompletableFuture<?>[0])).get(60, TimeUnit.SECONDS);
+        CompletableFuture.allOf(all.toArray(new CompletableFuture<?>[0])).get(300, TimeUnit.SECONDS);
         int sum = 0;
         for (CompletableFuture<Integer> one : all) {
             sum += one.join();

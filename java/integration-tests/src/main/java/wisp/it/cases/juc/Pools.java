@@ -38,7 +38,7 @@ public final class Pools {
         say("cancelled %s", busy.cancel(true));
         Kit.sayThrown("get of a cancelled", busy::get);
         say("left behind %d", small.shutdownNow().size());
-        say("terminated %s", small.awaitTermination(20, TimeUnit.SECONDS));
+        say("terminated %s", small.awaitTermination(300, TimeUnit.SECONDS));
         Kit.sayThrown("submit after shutdown", () -> small.submit(() -> { }));
     }
 
@@ -70,6 +70,6 @@ public final class Pools {
             over.countDown();
         }
         pool.shutdown();
-        say("%s sum %d, terminated %s", name, sum, pool.awaitTermination(20, TimeUnit.SECONDS));
+        say("%s sum %d, terminated %s", name, sum, pool.awaitTermination(300, TimeUnit.SECONDS));
     }
 }

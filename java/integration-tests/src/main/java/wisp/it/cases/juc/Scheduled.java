@@ -17,21 +17,23 @@ import wisp.it.WispCase;
 public final class Scheduled {
     public static void main(String[] args) throws Exception {
         ScheduledThreadPoolExecutor pool = new ScheduledThreadPoolExecutor(2);
-        StringBuffer order = new StringBuffer();
-        List<Future<?>> all = new ArrayList<>();
-        for (int i = 4; i >= 1; i--) {
-            int number = i;
-            all.add(pool.schedule(() -> order.append(number), number * 150, TimeUnit.MILLISECONDS));
-        }
-        for (Future<?> one : all) {
-            one.get(30, TimeUnit.SECONDS);
-        }
-        say("order %s", order);
+        say("order %s", Kit.byTime("1234", gap -> {
+            StringBuffer order = new StringBuffer();
+            List<Future<?>> all = new ArrayList<>();
+            for (int i = 4; i >= 1; i--) {
+                int number = i;
+                all.add(pool.schedule(() -> order.append(number), number * gap, TimeUnit.MILLISECONDS));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+            return order.toString();
+        }));
 
         CountDownLatch rate = new CountDownLatch(20);
         long start = System.nanoTime();
         Future<?> ticking = pool.scheduleAtFixedRate(rate::countDown, 10, 10, TimeUnit.MILLISECONDS);
-        say("20 ticks %s", rate.await(30, TimeUnit.SECONDS));
+        say("20 ticks %s", rate.await(300, TimeUnit.SECONDS));
         check("not too early", Kit.millisSince(start) >= 199);
         say("cancelled %s", ticking.cancel(false));
         CountDownLatch delay = new CountDownLatch(5);
@@ -41,10 +43,10 @@ public final class Scheduled {
                 throw new IllegalStateException("stops the series");
             }
         }, 0, 5, TimeUnit.MILLISECONDS);
-        say("5 delays %s", delay.await(30, TimeUnit.SECONDS));
+        say("5 delays %s", delay.await(300, TimeUnit.SECONDS));
         Future<?> never = pool.schedule(() -> say("never"), 1, TimeUnit.HOURS);
         never.cancel(false); // before the shutdown, which drops what is cancelled
         pool.shutdown();
-        say("terminated %s", pool.awaitTermination(30, TimeUnit.SECONDS));
+        say("terminated %s", pool.awaitTermination(300, TimeUnit.SECONDS));
     }
 }

@@ -10,7 +10,7 @@ import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** Host names resolve, or do not, the same from many tasks at once. */
-@WispCase(smoke = true, flags = "-Dsun.net.inetaddr.ttl=0")
+@WispCase(smoke = true, flags = "-Dsun.net.inetaddr.ttl=0", timeoutSeconds = 120)
 public final class Lookups {
     public static void main(String[] args) throws Exception {
         AtomicInteger unknown = new AtomicInteger();

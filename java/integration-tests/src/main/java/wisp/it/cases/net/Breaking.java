@@ -36,7 +36,7 @@ public final class Breaking {
             Net.sayBroken("read, close", () -> pair.client.getInputStream().read(), pair.client::close);
         }
         try (Net.Pair pair = new Net.Pair()) {
-            pair.client.setSoTimeout(20_000);
+            pair.client.setSoTimeout(120_000);
             Net.sayBroken("timed read, close", () -> pair.client.getInputStream().read(), pair.client::close);
         }
         try (Net.Pair pair = new Net.Pair()) {
@@ -57,7 +57,7 @@ public final class Breaking {
         ServerSocket listener = Net.listen();
         Net.sayBroken("accept, close", listener::accept, listener::close);
         ServerSocket timed = Net.listen();
-        timed.setSoTimeout(20_000);
+        timed.setSoTimeout(120_000);
         Net.sayBroken("timed accept, close", timed::accept, timed::close);
         DatagramSocket datagrams = new DatagramSocket();
         Net.sayBroken("receive, close", () -> datagrams.receive(new DatagramPacket(new byte[1], 1)),

@@ -66,7 +66,7 @@ public final class Multicast {
         Kit.sayThrown("a timed receive", () -> members[1].receive(new DatagramPacket(new byte[9], 9)));
         Thread blocked = Kit.start("blocked", () ->
                 Kit.sayThrown("closed while it waits", () -> members[2].receive(new DatagramPacket(new byte[9], 9))));
-        Thread.sleep(100);
+        Kit.awaitNative(blocked);
         members[2].close();
         Kit.join(blocked);
         try (DatagramSocket plain = new DatagramSocket(0, LOOPBACK)) {

@@ -61,7 +61,7 @@ public final class UnixDomain {
             }
         });
         Kit.say("%d of %d echoes", right.get(), CLIENTS * TURNS);
-        Thread.sleep(100);
+        Kit.awaitNative(server);
         listener.close(); // while it waits in accept
         Kit.join(server);
 
@@ -72,7 +72,7 @@ public final class UnixDomain {
         SocketChannel client = SocketChannel.open(address);
         SocketChannel accepted = second.accept();
         Thread reader = Kit.start("reader", () -> Kit.sayThrown("read", () -> client.read(ByteBuffer.allocate(1))));
-        Thread.sleep(100);
+        Kit.awaitNative(reader);
         reader.interrupt();
         Kit.join(reader);
         Kit.say("its other end reads %d", accepted.read(ByteBuffer.allocate(1)));

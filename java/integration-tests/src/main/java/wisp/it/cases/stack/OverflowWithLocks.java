@@ -24,6 +24,7 @@ public final class OverflowWithLocks {
                 Thread.sleep(1);
             }
         });
+        Kit.await("it runs before", () -> beside.get() > 0);
         AtomicInteger caught = new AtomicInteger();
         Kit.together(3, "deep", () -> {
             for (int i = 0; i < 5; i++) {
@@ -35,9 +36,11 @@ public final class OverflowWithLocks {
                 check("released", !Thread.holdsLock(LOCK));
             }
         });
+        long before = beside.get();
+        Kit.await("it runs after", () -> beside.get() > before);
         stop = true;
         Kit.join(other);
-        say("caught %d, beside %s", caught.get(), beside.get() > 0);
+        say("caught %d", caught.get());
     }
 
     private static int descend(int depth) {

@@ -35,16 +35,18 @@ public final class Sleeping {
         Kit.join(thread);
 
         // The shorter sleeper wakes first although it went to sleep last.
-        StringBuffer order = new StringBuffer();
-        Thread[] threads = new Thread[5];
-        for (int i = 0; i < threads.length; i++) {
-            int place = threads.length - i;
-            threads[i] = Kit.start("order" + place, () -> {
-                Thread.sleep(place * 150);
-                order.append(place);
-            });
-        }
-        Kit.join(threads);
-        say("order %s", order);
+        say("order %s", Kit.byTime("12345", gap -> {
+            StringBuffer order = new StringBuffer();
+            Thread[] threads = new Thread[5];
+            for (int i = 0; i < threads.length; i++) {
+                int place = threads.length - i;
+                threads[i] = Kit.start("order" + place, () -> {
+                    Thread.sleep(place * gap);
+                    order.append(place);
+                });
+            }
+            Kit.join(threads);
+            return order.toString();
+        }));
     }
 }

@@ -40,6 +40,6 @@ public final class VirtualThreads {
             one.get();
         }
         each.shutdown();
-        say("count %d, terminated %s", count.get(), each.awaitTermination(10, TimeUnit.SECONDS));
+        say("count %d, terminated %s", count.get(), each.awaitTermination(300, TimeUnit.SECONDS));
     }
 }

@@ -43,7 +43,8 @@ public final class JcmdThreads {
 
     private static void dump() throws Exception {
         String pid = new File("/proc/self").getCanonicalFile().getName();
-        Process process = new ProcessBuilder(System.getProperty("java.home").replaceFirst("/jre$", "") + "/bin/jcmd", pid, "Thread.print").redirectErrorStream(true).start();
+        Process process = new ProcessBuilder(System.getProperty("java.home").replaceFirst("/jre$", "") + "/bin/jcmd",
+                "-J-Dsun.tools.attach.attachTimeout=120000", pid, "Thread.print").redirectErrorStream(true).start();
         List<String> lines = new ArrayList<>();
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(process.getInputStream()))) {
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {

@@ -43,7 +43,8 @@ public final class Jstack {
 
     private static void dump() throws Exception {
         String pid = new File("/proc/self").getCanonicalFile().getName();
-        Process process = new ProcessBuilder(System.getProperty("java.home").replaceFirst("/jre$", "") + "/bin/jstack", pid).redirectErrorStream(true).start();
+        Process process = new ProcessBuilder(System.getProperty("java.home").replaceFirst("/jre$", "") + "/bin/jstack",
+                "-J-Dsun.tools.attach.attachTimeout=120000", pid).redirectErrorStream(true).start();
         List<String> lines = new ArrayList<>();
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(process.getInputStream()))) {
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {

@@ -2,8 +2,6 @@ package wisp.it.cases.brokers;
 
 import java.io.File;
 import java.io.FileOutputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Collections;
@@ -28,6 +26,7 @@ import org.apache.kafka.common.utils.Time;
 import wisp.it.Kit;
 import wisp.it.WispCase;
 import wisp.it.cases.servers.Http;
+import wisp.it.cases.servers.Ports;
 
 /** A Kafka 3.9 broker and controller in one (KRaft), 4 producers, 2 consumers of one group; each record right. */
 @WispCase(carriers = {1, 2}, timeoutSeconds = 240)
@@ -37,8 +36,8 @@ public final class KafkaBroker {
 
     public static void main(String[] args) throws Exception {
         File folder = Files.createTempDirectory("wisp-kafka").toFile();
-        int port = freePort();
-        Properties settings = settings(folder, port, freePort());
+        int port = Ports.free();
+        Properties settings = settings(folder, port, Ports.free());
         format(folder, settings);
         KafkaRaftServer server = new KafkaRaftServer(KafkaConfig.fromProps(settings), Time.SYSTEM);
         server.startup();
@@ -63,12 +62,6 @@ public final class KafkaBroker {
         ZooKeeperNode.delete(folder);
     }
 
-    private static int freePort() throws Exception {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return free.getLocalPort();
-        }
-    }
-
     private static Properties settings(File folder, int port, int controller) {
         Properties settings = new Properties();
         settings.put("process.roles", "broker,controller");
@@ -82,6 +75,7 @@ public final class KafkaBroker {
         settings.put("offsets.topic.num.partitions", "2");
         settings.put("transaction.state.log.replication.factor", "1");
         settings.put("transaction.state.log.min.isr", "1");
+        settings.put("broker.session.timeout.ms", "60000"); // a machine may stand still for longer than the usual 9 s
         settings.put("group.initial.rebalance.delay.ms", "0");
         settings.put("log.cleaner.dedupe.buffer.size", "8000000");
         return settings;
@@ -124,7 +118,7 @@ public final class KafkaBroker {
         settings.put("group.id", "group");
         settings.put("auto.offset.reset", "earliest");
         Map<String, Integer> last = new HashMap<>();
-        long deadline = System.nanoTime() + 60_000_000_000L;
+        long deadline = System.nanoTime() + 200_000_000_000L;
         try (KafkaConsumer<String, byte[]> consumer =
                 new KafkaConsumer<>(settings, new StringDeserializer(), new ByteArrayDeserializer())) {
             consumer.subscribe(Collections.singleton("topic"));

@@ -52,12 +52,12 @@ public final class ZooKeeperNode {
 
     private static ZooKeeper connect(String address) throws Exception {
         CountDownLatch connected = new CountDownLatch(1);
-        ZooKeeper zooKeeper = new ZooKeeper(address, 20_000, event -> {
+        ZooKeeper zooKeeper = new ZooKeeper(address, 40_000, event -> {
             if (event.getState() == KeeperState.SyncConnected) {
                 connected.countDown();
             }
         });
-        Kit.check("connected", connected.await(30, TimeUnit.SECONDS));
+        Kit.check("connected", connected.await(300, TimeUnit.SECONDS));
         return zooKeeper;
     }
 
@@ -97,7 +97,7 @@ public final class ZooKeeperNode {
                 other.create(path, new byte[1000], Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
             }
         }
-        Kit.say("all watches fired: %s", seen.await(30, TimeUnit.SECONDS));
+        Kit.say("all watches fired: %s", seen.await(300, TimeUnit.SECONDS));
     }
 
     private static int count(ZooKeeper zooKeeper, String path) {

@@ -3,12 +3,11 @@ package wisp.it.cases.databases;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.concurrent.TimeUnit;
 import wisp.it.Kit;
+import wisp.it.cases.servers.Ports;
 
 /** A PostgreSQL server of our own on loopback. It ends when this process ends, however that comes. */
 public final class Cluster implements AutoCloseable {
@@ -16,10 +15,7 @@ public final class Cluster implements AutoCloseable {
     public final String url;
 
     public Cluster() throws IOException {
-        int port;
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = free.getLocalPort();
-        }
+        int port = Ports.free();
         url = "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=wisp&sslmode=disable";
         // The module's folder is the working directory of all cases.
         Path path = Paths.get("postgres-cluster").toAbsolutePath();
@@ -33,7 +29,7 @@ public final class Cluster implements AutoCloseable {
     @Override
     public void close() throws Exception {
         script.getOutputStream().close();
-        Kit.check("PostgreSQL ends", script.waitFor(30, TimeUnit.SECONDS));
+        Kit.check("PostgreSQL ends", script.waitFor(300, TimeUnit.SECONDS));
         Kit.say("PostgreSQL ended with %d", script.exitValue());
     }
 }

@@ -32,9 +32,14 @@ public final class OldHttpClient {
             });
             Kit.say("%d answers right", right.get());
             client.getParams().setSoTimeout(5);
-            GetMethod slow = new GetMethod(base + "/slow?n=1&ms=2000");
-            Kit.sayThrown("slow answer", () -> client.executeMethod(slow));
-            slow.releaseConnection();
+            String thrown = "nothing";
+            // Who loses the processor for those 2 s finds the answer there.
+            for (int go = 0; go < 5 && thrown.equals("nothing"); go++) {
+                GetMethod slow = new GetMethod(base + "/slow?n=1&ms=2000");
+                thrown = Kit.thrown(() -> client.executeMethod(slow));
+                slow.releaseConnection();
+            }
+            Kit.say("slow answer throws %s", thrown);
             manager.shutdown();
         }
     }

@@ -16,7 +16,7 @@ public final class OldPool {
         pool.setDriverClassName("org.h2.Driver");
         pool.setUrl("jdbc:h2:mem:old;DB_CLOSE_DELAY=-1");
         pool.setMaxActive(6);
-        pool.setMaxWait(20_000);
+        pool.setMaxWait(300_000);
         pool.setTestOnBorrow(true);
         pool.setValidationQuery("select 1");
         pool.setTimeBetweenEvictionRunsMillis(20);

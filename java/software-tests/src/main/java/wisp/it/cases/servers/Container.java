@@ -29,6 +29,7 @@ public final class Container implements AutoCloseable {
         connector.setProperty("address", "127.0.0.1");
         connector.setProperty("maxThreads", String.valueOf(threads));
         connector.setProperty("maxKeepAliveRequests", "-1");
+        connector.setProperty("connectionTimeout", "600000"); // also of kept ones: a client may be held up
         connector.setProperty("maxConnections", "4000");
         connector.setProperty("acceptCount", "1000");
         tomcat.setConnector(connector);

@@ -17,6 +17,7 @@ public final class JettyServlets {
             Server server = new Server(new QueuedThreadPool(40));
             ServerConnector connector = new ServerConnector(server);
             connector.setHost("127.0.0.1");
+            connector.setIdleTimeout(600_000); // a client may be held up
             server.addConnector(connector);
             ServletContextHandler context = new ServletContextHandler();
             context.setContextPath("/");

@@ -185,7 +185,7 @@ final class Netty {
         for (int i = 0; i < clients; i++) {
             channels.add(bootstrap.connect("127.0.0.1", port(server)).sync().channel());
         }
-        Kit.check("all echoed", ended.await(60, TimeUnit.SECONDS));
+        Kit.check("all echoed", ended.await(300, TimeUnit.SECONDS));
         for (Channel channel : channels) {
             channel.closeFuture().sync();
         }
