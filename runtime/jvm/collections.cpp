@@ -4,10 +4,9 @@
 // each collection.
 #include "jvm/collections.h"
 
-#include <jvmti.h>
-
 #include <initializer_list>
 
+#include "jvm/tool_interface.h"
 #include "platform/log.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/trace.h"
@@ -26,19 +25,12 @@ void JNICALL begins(jvmtiEnv*) { note(TraceKind::GcBegin); }
 void JNICALL ends(jvmtiEnv*) { note(TraceKind::GcEnd); }
 
 jvmtiEnv* make(JavaVM* vm) {
-  void* made = nullptr;
-  if (vm->GetEnv(&made, JVMTI_VERSION_1_1) != JNI_OK) return nullptr;
-  auto* tools = static_cast<jvmtiEnv*>(made);
   jvmtiCapabilities wanted{};
   wanted.can_generate_garbage_collection_events = 1;
   jvmtiEventCallbacks callbacks{};
   callbacks.GarbageCollectionStart = &begins;
   callbacks.GarbageCollectionFinish = &ends;
-  if (tools->AddCapabilities(&wanted) == JVMTI_ERROR_NONE &&
-      tools->SetEventCallbacks(&callbacks, sizeof callbacks) == JVMTI_ERROR_NONE)
-    return tools;
-  tools->DisposeEnvironment();
-  return nullptr;
+  return tool_interface(vm, wanted, callbacks);
 }
 
 }  // namespace

@@ -8,19 +8,22 @@
 // the event says when it was written.
 #include <string.h>
 
+#include "jvm/flight_words.h"
 #include "jvm/java_classes.h"
 #include "jvm/observer.h"
+#include "jvm/own_waits.h"
 #include "observe/statistics_layout.h"
 #include "observe/wait_names.h"
 #include "platform/clock.h"
 #include "platform/log.h"
+#include "platform/spin_lock.h"
 
 extern "C" __attribute__((visibility("hidden"))) const unsigned char wisp_flight_classes[];
 
 namespace wisp {
 namespace {
 
-constexpr uint32_t kWords = 12, kStallWords = kWords + 5, kBatch = 512;
+constexpr uint32_t kWords = kFlightWords, kStallWords = kWords + 5, kBatch = 512;
 
 jclass g_flight = nullptr;
 jmethodID g_turn = nullptr, g_stall = nullptr;
@@ -34,7 +37,20 @@ struct Clock {
   int64_t theirs = 0;
   double rate = 0;  // theirs per tick of ours; 0: not known yet
 };
-Clock g_anchor;
+SpinLock g_anchor_lock;  // a leaf
+Clock g_anchor;          // the observer writes; who writes events of its own reads
+
+Clock anchor_now() {
+  RuntimeEntry entry;
+  SpinGuard guard(g_anchor_lock);
+  return g_anchor;
+}
+
+void set_anchor(const Clock& clock) {
+  RuntimeEntry entry;
+  SpinGuard guard(g_anchor_lock);
+  g_anchor = clock;
+}
 
 jfieldID time_field(JNIEnv* env, jobject event, const char* name) {
   jclass type = env->GetObjectClass(event);
@@ -53,36 +69,40 @@ jboolean JNICALL anchor(JNIEnv* env, jclass, jobject begun, jlong before) {
   jfieldID start = time_field(env, begun, "startTime");
   int64_t theirs = start != nullptr ? env->GetLongField(begun, start) : 0;
   bool sharp = now - static_cast<uint64_t>(before) < us_to_ticks(300);
-  if (theirs == 0 || !sharp) return g_anchor.rate != 0;
-  if (g_anchor.ticks == 0) {
-    g_anchor.ticks = now;
-    g_anchor.theirs = theirs;
+  Clock clock = anchor_now();
+  if (theirs == 0 || !sharp) return clock.rate != 0;
+  if (clock.ticks == 0) {
+    clock.ticks = now;
+    clock.theirs = theirs;
   }
-  uint64_t passed = now - g_anchor.ticks;
-  if (g_anchor.rate == 0 && passed > us_to_ticks(5000)) {
+  uint64_t passed = now - clock.ticks;
+  if (clock.rate == 0 && passed > us_to_ticks(5000)) {
     // It is one of two: the same counter, or nanoseconds.
-    double rate = static_cast<double>(theirs - g_anchor.theirs) / static_cast<double>(passed);
+    double rate = static_cast<double>(theirs - clock.theirs) / static_cast<double>(passed);
     double ns = 1000.0 / static_cast<double>(g_ticks_per_us);
     double off_same = rate > 1 ? rate - 1 : 1 - rate, off_ns = rate > ns ? rate - ns : ns - rate;
-    g_anchor.rate = off_same <= off_ns ? 1 : ns;
+    clock.rate = off_same <= off_ns ? 1 : ns;
   }
-  if (g_anchor.rate == 0) return JNI_FALSE;
-  g_anchor.ticks = now;
-  g_anchor.theirs = theirs;
-  return JNI_TRUE;
+  if (clock.rate != 0) {
+    clock.ticks = now;
+    clock.theirs = theirs;
+  }
+  set_anchor(clock);
+  return clock.rate != 0;
 }
 
-int64_t their_time(uint64_t t) {
-  double ago = static_cast<double>(static_cast<int64_t>(g_anchor.ticks - t)) * g_anchor.rate;
-  return g_anchor.theirs - static_cast<int64_t>(ago);
+int64_t their_time(const Clock& clock, uint64_t t) {
+  double ago = static_cast<double>(static_cast<int64_t>(clock.ticks - t)) * clock.rate;
+  return clock.theirs - static_cast<int64_t>(ago);
 }
 
 void JNICALL set_times(JNIEnv* env, jclass, jobject event, jlong begin, jlong end) {
   jfieldID start = time_field(env, event, "startTime");
   jfieldID duration = time_field(env, event, "duration");
-  if (start == nullptr || duration == nullptr || g_anchor.rate == 0) return;
-  int64_t from = their_time(static_cast<uint64_t>(begin));
-  int64_t until = their_time(static_cast<uint64_t>(end));
+  Clock clock = anchor_now();
+  if (start == nullptr || duration == nullptr || clock.rate == 0) return;
+  int64_t from = their_time(clock, static_cast<uint64_t>(begin));
+  int64_t until = their_time(clock, static_cast<uint64_t>(end));
   // A duration of 0 would be taken for one that is still to be measured.
   env->SetLongField(event, start, from);
   env->SetLongField(event, duration, until > from ? until - from : 1);
@@ -93,7 +113,81 @@ void JNICALL set_times(JNIEnv* env, jclass, jobject event, jlong begin, jlong en
 jlong word(uint64_t value) { return static_cast<jlong>(value); }
 jlong index_word(uint32_t value) { return value == ~0u ? -1 : static_cast<jlong>(value); }
 
-void fill(jlong* w, const LogEvent& e, const stats::WaitNames& names) {
+jint JNICALL take(JNIEnv* env, jclass, jlongArray into) {
+  static LogEvent events[kBatch];  // one thread only
+  static jlong words[kBatch * kWords];
+  uint64_t lost = 0;
+  uint32_t n = log_take(events, kBatch, &lost);
+  g_lost.store(lost, std::memory_order_relaxed);
+  if (n == 0) return 0;
+  stats::WaitNames names;
+  for (uint32_t i = 0; i < n; ++i) flight_words(words + i * kWords, events[i], names);
+  env->SetLongArrayRegion(into, 0, static_cast<jsize>(n * kWords), words);
+  return static_cast<jint>(n);
+}
+
+jlong JNICALL lost(JNIEnv*, jclass) { return word(g_lost.load(std::memory_order_relaxed)); }
+
+jboolean JNICALL want(JNIEnv*, jclass, jint kinds, jlong park_ns, jlong handoff_ns,
+                      jlong stall_ns) {
+  g_stall_ns.store(static_cast<uint64_t>(stall_ns), std::memory_order_relaxed);
+  return log_want(static_cast<uint32_t>(kinds), ns_to_ticks(static_cast<uint64_t>(park_ns)),
+                  ns_to_ticks(static_cast<uint64_t>(handoff_ns)))
+             ? JNI_TRUE
+             : JNI_FALSE;
+}
+
+void JNICALL kick(JNIEnv*, jclass) { observer_kick(); }
+
+void JNICALL own_waits(JNIEnv* env, jclass, jboolean on) { own_waits_want(env, on == JNI_TRUE); }
+
+jobject system_loader(JNIEnv* env) {
+  jclass type = env->FindClass("java/lang/ClassLoader");
+  jmethodID get = type != nullptr ? env->GetStaticMethodID(type, "getSystemClassLoader",
+                                                           "()Ljava/lang/ClassLoader;")
+                                  : nullptr;
+  return get != nullptr ? env->CallStaticObjectMethod(type, get) : nullptr;
+}
+
+bool register_natives(JNIEnv* env, jclass flight) {
+  static const struct {
+    const char* name;
+    const char* signature;
+    void* function;
+  } kNatives[] = {{"take", "([J)I", reinterpret_cast<void*>(&take)},
+                  {"lost", "()J", reinterpret_cast<void*>(&lost)},
+                  {"want", "(IJJJ)Z", reinterpret_cast<void*>(&want)},
+                  {"anchor", "(Ljdk/jfr/Event;J)Z", reinterpret_cast<void*>(&anchor)},
+                  {"ticks", "()J", reinterpret_cast<void*>(&our_ticks)},
+                  {"setTimes", "(Ljdk/jfr/Event;JJ)V", reinterpret_cast<void*>(&set_times)},
+                  {"kick", "()V", reinterpret_cast<void*>(&kick)},
+                  {"ownWaits", "(Z)V", reinterpret_cast<void*>(&own_waits)},
+                  {"carriers", "()[J", reinterpret_cast<void*>(&java_carriers)}};
+  for (const auto& n : kNatives) {
+    JNINativeMethod method{const_cast<char*>(n.name), const_cast<char*>(n.signature), n.function};
+    if (env->RegisterNatives(flight, &method, 1) != 0) return false;
+  }
+  return true;
+}
+
+bool load_and_start(JNIEnv* env) {
+  jobject loader = system_loader(env);
+  if (loader == nullptr) return false;
+  jclass flight = define_classes(env, wisp_flight_classes, loader);
+  if (flight == nullptr || !register_natives(env, flight)) return false;
+  g_turn = env->GetStaticMethodID(flight, "turn", "()J");
+  g_stall = env->GetStaticMethodID(flight, "stall", "([JLjava/lang/String;)V");
+  jmethodID begin = env->GetStaticMethodID(flight, "start", "()V");
+  if (g_turn == nullptr || g_stall == nullptr || begin == nullptr) return false;
+  own_waits_prepare(env, flight);
+  env->CallStaticVoidMethod(flight, begin);
+  g_flight = static_cast<jclass>(env->NewGlobalRef(flight));
+  return !env->ExceptionCheck();
+}
+
+}  // namespace
+
+void flight_words(jlong* w, const LogEvent& e, const stats::WaitNames& names) {
   stats::TaskRecord place{};
   place.wait_fd = -1;
   if (e.kind == LogKind::Park) {
@@ -116,76 +210,6 @@ void fill(jlong* w, const LogEvent& e, const stats::WaitNames& names) {
   w[9] = place.wait_fd;
   memcpy(&w[10], e.name, sizeof e.name);
 }
-
-jint JNICALL take(JNIEnv* env, jclass, jlongArray into) {
-  static LogEvent events[kBatch];  // one thread only
-  static jlong words[kBatch * kWords];
-  uint64_t lost = 0;
-  uint32_t n = log_take(events, kBatch, &lost);
-  g_lost.store(lost, std::memory_order_relaxed);
-  if (n == 0) return 0;
-  stats::WaitNames names;
-  for (uint32_t i = 0; i < n; ++i) fill(words + i * kWords, events[i], names);
-  env->SetLongArrayRegion(into, 0, static_cast<jsize>(n * kWords), words);
-  return static_cast<jint>(n);
-}
-
-jlong JNICALL lost(JNIEnv*, jclass) { return word(g_lost.load(std::memory_order_relaxed)); }
-
-jboolean JNICALL want(JNIEnv*, jclass, jint kinds, jlong park_ns, jlong handoff_ns,
-                      jlong stall_ns) {
-  g_stall_ns.store(static_cast<uint64_t>(stall_ns), std::memory_order_relaxed);
-  return log_want(static_cast<uint32_t>(kinds), ns_to_ticks(static_cast<uint64_t>(park_ns)),
-                  ns_to_ticks(static_cast<uint64_t>(handoff_ns)))
-             ? JNI_TRUE
-             : JNI_FALSE;
-}
-
-void JNICALL kick(JNIEnv*, jclass) { observer_kick(); }
-
-jobject system_loader(JNIEnv* env) {
-  jclass type = env->FindClass("java/lang/ClassLoader");
-  jmethodID get = type != nullptr ? env->GetStaticMethodID(type, "getSystemClassLoader",
-                                                           "()Ljava/lang/ClassLoader;")
-                                  : nullptr;
-  return get != nullptr ? env->CallStaticObjectMethod(type, get) : nullptr;
-}
-
-bool register_natives(JNIEnv* env, jclass flight) {
-  static const struct {
-    const char* name;
-    const char* signature;
-    void* function;
-  } kNatives[] = {{"take", "([J)I", reinterpret_cast<void*>(&take)},
-                  {"lost", "()J", reinterpret_cast<void*>(&lost)},
-                  {"want", "(IJJJ)Z", reinterpret_cast<void*>(&want)},
-                  {"anchor", "(Ljdk/jfr/Event;J)Z", reinterpret_cast<void*>(&anchor)},
-                  {"ticks", "()J", reinterpret_cast<void*>(&our_ticks)},
-                  {"setTimes", "(Ljdk/jfr/Event;JJ)V", reinterpret_cast<void*>(&set_times)},
-                  {"kick", "()V", reinterpret_cast<void*>(&kick)},
-                  {"carriers", "()[J", reinterpret_cast<void*>(&java_carriers)}};
-  for (const auto& n : kNatives) {
-    JNINativeMethod method{const_cast<char*>(n.name), const_cast<char*>(n.signature), n.function};
-    if (env->RegisterNatives(flight, &method, 1) != 0) return false;
-  }
-  return true;
-}
-
-bool load_and_start(JNIEnv* env) {
-  jobject loader = system_loader(env);
-  if (loader == nullptr) return false;
-  jclass flight = define_classes(env, wisp_flight_classes, loader);
-  if (flight == nullptr || !register_natives(env, flight)) return false;
-  g_turn = env->GetStaticMethodID(flight, "turn", "()J");
-  g_stall = env->GetStaticMethodID(flight, "stall", "([JLjava/lang/String;)V");
-  jmethodID begin = env->GetStaticMethodID(flight, "start", "()V");
-  if (g_turn == nullptr || g_stall == nullptr || begin == nullptr) return false;
-  env->CallStaticVoidMethod(flight, begin);
-  g_flight = static_cast<jclass>(env->NewGlobalRef(flight));
-  return !env->ExceptionCheck();
-}
-
-}  // namespace
 
 bool flight_load(JNIEnv* env) {
   if (env->PushLocalFrame(64) != 0) return false;

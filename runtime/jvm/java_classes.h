@@ -12,6 +12,8 @@ jclass define_classes(JNIEnv* env, const unsigned char* block, jobject loader);
 
 // A symbol of libjvm, wherever that was loaded from; null if there is none.
 void* jvm_symbol(const char* name);
+// The same of any library of the JDK, by its file's name; null also while it is not loaded.
+void* library_symbol(const char* file, const char* name);
 // The JVM of this process, null while there is none.
 JavaVM* created_vm();
 

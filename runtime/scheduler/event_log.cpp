@@ -78,7 +78,25 @@ WISP_NOINLINE void log_park(const WispTask* self, uint64_t left) {
   e.address = reinterpret_cast<uint64_t>(key);
   uint64_t low = reinterpret_cast<uint64_t>(self->stack.base);
   e.own_stack = e.address - low < self->stack.size;
-  put(e);
+  LogScope* scope = self->log_scope;
+  if (scope != nullptr && scope->count < LogScope::kRoom)
+    scope->events[scope->count++] = e;
+  else
+    put(e);
+}
+
+bool log_scope_open(LogScope* scope) {
+  WispTask* self = current_task();
+  if (self == nullptr || self->log_scope != nullptr) return false;
+  self->log_scope = scope;
+  return true;
+}
+
+LogScope* log_scope_close() {
+  WispTask* self = current_task();
+  LogScope* scope = self != nullptr ? self->log_scope : nullptr;
+  if (scope != nullptr) self->log_scope = nullptr;
+  return scope;
 }
 
 bool log_want(uint32_t kinds, uint64_t park_ticks, uint64_t handoff_ticks) {

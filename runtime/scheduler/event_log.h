@@ -33,6 +33,15 @@ struct LogEvent {
   char name[16];
 };
 
+// Room for the parks that a task makes inside one call: who made it writes them, on the task itself
+// (jvm/own_waits.cpp), instead of the reader of the log.
+struct LogScope {
+  static constexpr uint32_t kRoom = 4;  // more of them go to the log
+  LogEvent events[kRoom];
+  uint32_t count = 0;
+  bool of_monitor = false;  // its owner's mark
+};
+
 struct alignas(kCacheLine) Observed {
   // 0: nobody looks, which is all that a switch asks. Bits of LogKind, and kTraceBit.
   std::atomic<uint32_t> flags{0};
@@ -50,6 +59,12 @@ void log_event(LogKind kind, const WispTask* task, const Carrier* carrier, uint6
                uint32_t other = ~0u);
 // A park that began at `left` and is over now, if it was long enough.
 void log_park(const WispTask* self, uint64_t left);
+
+// The calling task's parks go into `scope` until it is closed. False: the caller is no task, or one
+// that has a scope already. Outside the runtime; only the task itself reads or writes its scope.
+bool log_scope_open(LogScope* scope);
+// Closes it. Null: there was none.
+LogScope* log_scope_close();
 
 // --- the reader, one thread
 // Which kinds from now on (bits), and how short a park or a hand-off may be. False: no memory.

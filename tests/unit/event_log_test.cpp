@@ -126,6 +126,55 @@ TEST_F(EventLog, OffItHoldsNothing) {
   EXPECT_EQ(lost, lost_before);
 }
 
+// What a task parks inside its scope is for itself; what has no room there is not lost, and no
+// other task's park gets in.
+TEST_F(EventLog, AScopeKeepsTheParksOfItsTask) {
+  ASSERT_TRUE(log_want(log_bit(LogKind::Park), us_to_ticks(4000), 0));
+  LogScope scope, second;
+  std::atomic<uint32_t> id{0};
+  bool opened = false, again = true;
+  LogScope *closed = nullptr, *nothing = &scope;
+  uint64_t times_run = 0;
+  Latch done(2);
+  EXPECT_FALSE(log_scope_open(&scope));  // this thread is no task
+  spawn([&] {
+    id = current_task()->tid - kFirstTaskTid + 1;
+    opened = log_scope_open(&scope);
+    again = log_scope_open(&second);
+    while (scope.count < LogScope::kRoom) sleep_ms(6);
+    times_run = current_task()->times_run;
+    while (current_task()->times_run < times_run + 3) sleep_ms(6);  // no room
+    closed = log_scope_close();
+    nothing = log_scope_close();
+    while (current_task()->times_run < times_run + 6) sleep_ms(6);  // not in it any more
+    done.count_down();
+  });
+  spawn([&] {
+    sleep_ms(6);
+    done.count_down();
+  });
+  done.wait();
+  EXPECT_TRUE(opened);
+  EXPECT_FALSE(again);
+  EXPECT_EQ(closed, &scope);
+  EXPECT_EQ(nothing, nullptr);
+  EXPECT_EQ(second.count, 0u);
+  ASSERT_EQ(scope.count, LogScope::kRoom);
+  for (const LogEvent& e : scope.events) {
+    EXPECT_EQ(e.task, id);
+    EXPECT_GE(e.end - e.begin, us_to_ticks(4000));
+    EXPECT_LE(e.end, scope.events[LogScope::kRoom - 1].end);
+  }
+  uint64_t lost = 0;
+  uint32_t logged = 0;
+  for (const LogEvent& e : taken(&lost))
+    if (e.task == id) {
+      ++logged;
+      EXPECT_GT(e.begin, scope.events[LogScope::kRoom - 1].begin);
+    }
+  EXPECT_GE(logged, 3u);
+}
+
 TEST_F(EventLog, WhatNobodyFetchesIsCounted) {
   ASSERT_TRUE(log_want(log_bit(LogKind::Park), 0, 0));
   Latch done(1);

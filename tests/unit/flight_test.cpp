@@ -139,23 +139,34 @@ constexpr int kSeconds[] = {5, 15, 40};
 
 // What is true of a recording of the workload "mixed", whoever started it.
 const char kMixed[] = R"(
+frames=lambda v:[f['method']['name'] for f in (v.get('stackTrace') or {'frames':[]})['frames']]
 parks=of('Park')
 need(parks, sorted({n for n,_ in e}))
 by={java(v['thread']) for v in parks}
-need({'parker','owner','maker'}<=by, by)
-for v in parks:
+need({'parker','owner','maker','entering'}<=by, by)
+for v in parks+of('NativePark'):
   assert v['threadName'] and v['task']>0 and v['javaId']>0, v
   assert 0.02<=secs(v)<60, v
-  assert v['reason'] in ('lock','time','readable','writable'), v
   assert v['endedBy'] in ('woken','timeout','signal'), v
-# 60 ms at a time, ended by a timer; but it also waits for its turn at safepoints.
+# On the lane of the thread that waited, with its stack, in Mission Control as well: written by itself.
+for v in parks:
+  assert java(v['eventThread'])==java(v['thread'])!=None, v
+ways={'parker':('park','parkNanos'), 'maker':('sleep','makeThreads'), 'entering':('monitor','enterOften')}
+for v in parks:
+  way=ways.get(java(v['thread']))
+  # A first call may also wait for a class or for the compiler.
+  assert not way or v['reason']!=way[0] or way[1] in frames(v), v
+for name,way in ways.items():
+  need(any(v['reason']==way[0] for v in parks if java(v['thread'])==name), (name, parks))
+assert all(v['reason'] in ('lock','time','readable','writable') for v in of('NativePark'))
+# 60 ms at a time, ended by a timer.
 parker=[v for v in parks if v['threadName']=='parker']
 need(sum(secs(v)>=0.055 and v['endedBy']=='timeout' for v in parker)>=0.7*len(parker), parker)
 # Waits for the monitor are ended by its owner.
 owner={v['task'] for v in parks if v['threadName']=='owner'}
 need(any(v['waker'] in owner for v in parks if v['threadName']=='entering'), parks)
-# The field that Mission Control shows; the recorder's own one can only be the writer.
-wisp=[v for n,v in e if n.startswith('wisp.')]
+# Of all others the recorder's own field can only be the writer.
+wisp=[v for n,v in e if n.startswith('wisp.') and n!='wisp.Park']
 writers={java(v['eventThread']) for v in wisp if 'task' in v}
 assert writers<={'Wisp Observer',None}, writers  # None: JDK 17, from the start
 assert not any(v.get('stackTrace') for v in wisp if 'task' in v)
@@ -173,7 +184,6 @@ last={v['carrier']:v for v in stats}
 need(sum(v['switches'] for v in last.values())>100, last)
 assert not of('Steal')
 # What the JVM itself says is said of the right threads.
-frames=lambda v:[f['method']['name'] for f in (v.get('stackTrace') or {'frames':[]})['frames']]
 samples=of('ExecutionSample')
 need(any(java(v['sampledThread'])=='computing' and 'spinForLong' in frames(v) for v in samples), len(samples))
 assert all(java(v['sampledThread'])=='computing' for v in samples if 'spinForLong' in frames(v))
@@ -209,6 +219,21 @@ TEST_P(Flight, RecordedFromTheStart) {
   EXPECT_EQ(checked.exit, 0) << checked.err;
   Result summary = spawn({.args = {tool(GetParam(), "jfr"), "summary", recording}});
   EXPECT_TRUE(matches(summary.out, "wisp.Park +[1-9]\\d* ")) << summary.out;
+}
+
+// Recordings come and go while threads wait in every way that their own events are written in.
+TEST_P(Flight, ThreadsWriteTheirOwnWaits) {
+  if (!has(GetParam(), "jfr")) GTEST_SKIP() << "no jfr in this JDK";
+  for (const char* carriers : {"1", "2"}) {
+    Result result = spawn({.args = {tool(GetParam(), "java"),
+                                    std::string("-Dcom.alibaba.wisp.carrierEngines=") + carriers,
+                                    "-cp", OBSERVE_CLASSES, "RecordWorkload", scratch()},
+                           .env = {{"LD_PRELOAD", WISP_TREE "/lib/libwisp.so"}, {"WISP", "1"}}});
+    EXPECT_EQ(result.exit, 0) << result.all();
+    EXPECT_TRUE(contains(result.out, "recorded {")) << result.all();
+    // Of exchanged native methods HotSpot could say something.
+    EXPECT_FALSE(contains(result.all(), "egister")) << result.all();
+  }
 }
 
 TEST_P(Flight, AStallIsRecorded) {

@@ -28,6 +28,8 @@ final class Flight {
     private static final int WORDS = 12;
     private static final int CARRIER_COLUMNS = 20;
     private static final String[] REASONS = {"unknown", "lock", "time", "readable", "writable", "unknown"};
+    /** As Place in runtime/jvm/own_waits.cpp. */
+    private static final String[] PLACES = {"park", "sleep", "wait", "poll", "poll", "read", "accept", "monitor"};
     private static final String[] ENDS = {"woken", "timeout", "signal", "unknown"};
 
     private static volatile long settingsAt;
@@ -56,12 +58,16 @@ final class Flight {
 
     static native void kick();
 
+    /** From now on threads write their waits themselves, or do not. */
+    static native void ownWaits(boolean on);
+
     static native long[] carriers();
 
     static void start() {
         FlightRecorder.register(TaskStart.class);
         FlightRecorder.register(TaskEnd.class);
         FlightRecorder.register(Park.class);
+        FlightRecorder.register(NativePark.class);
         FlightRecorder.register(Steal.class);
         FlightRecorder.register(HandOff.class);
         FlightRecorder.register(Preempt.class);
@@ -100,7 +106,8 @@ final class Flight {
         int kinds = 0;
         kinds |= smallest(recordings, TaskStart.class, true, 0) < Long.MAX_VALUE ? 1 << START : 0;
         kinds |= smallest(recordings, TaskEnd.class, true, 0) < Long.MAX_VALUE ? 1 << END : 0;
-        long park = smallest(recordings, Park.class, true, 20_000_000);
+        long own = smallest(recordings, Park.class, true, 20_000_000);
+        long park = Math.min(own, smallest(recordings, NativePark.class, true, 20_000_000));
         kinds |= park < Long.MAX_VALUE ? 1 << PARK : 0;
         kinds |= smallest(recordings, Steal.class, false, 0) < Long.MAX_VALUE ? 1 << STEAL : 0;
         long handOff = smallest(recordings, HandOff.class, true, 20_000_000);
@@ -109,6 +116,8 @@ final class Flight {
         long stall = smallest(recordings, Stall.class, true, 100_000_000);
         stalls = stall < Long.MAX_VALUE;
         wanted = want(kinds, park, handOff, stalls ? Math.max(stall, 2_000_000) : 0) ? kinds : 0;
+        // An event of which the thread cannot tell the time would be lost.
+        ownWaits((wanted & 1 << PARK) != 0 && own < Long.MAX_VALUE && readClock());
         return wanted != 0 || stalls;
     }
 
@@ -173,20 +182,21 @@ final class Flight {
         } while (count == BATCH);
     }
 
-    private static void readClock() {
+    private static boolean readClock() {
         for (int i = 0; i < 20; i++) {
             Park event = new Park();
             long before = ticks();
             event.begin();
             if (anchor(event, before)) {
-                return;
+                return true;
             }
             try {
                 Thread.sleep(6);
             } catch (InterruptedException e) {
-                return;
+                return false;
             }
         }
+        return false;
     }
 
     /** At most one look per batch, however many of its threads have ended. */
@@ -209,7 +219,7 @@ final class Flight {
                 event = new TaskEnd();
                 break;
             case PARK:
-                event = park(w, at);
+                event = describe(new NativePark(), w, at);
                 break;
             case STEAL:
                 Steal steal = new Steal();
@@ -225,13 +235,12 @@ final class Flight {
             default:
                 return;
         }
-        fill(event, w, at);
+        fill(event, w, at, Threads.seen(w[at + 4]));
         setTimes(event, w[at + 5], w[at + 6]);
         event.commit();
     }
 
-    private static Park park(long[] w, int at) {
-        Park park = new Park();
+    private static WaitEvent describe(WaitEvent park, long[] w, int at) {
         park.endedBy = ENDS[(int) (w[at] >> 8) & 3];
         park.reason = REASONS[Math.min((int) (w[at] >> 16) & 0xff, REASONS.length - 1)];
         park.waker = w[at + 3];
@@ -241,11 +250,21 @@ final class Flight {
         return park;
     }
 
-    private static void fill(TaskEvent event, long[] w, int at) {
+    /** On the thread that has waited. The native method that waited commits it: so it is the first frame of the stack. */
+    static Park ownWait(long[] w, int place) {
+        Park park = new Park();
+        describe(park, w, 0);
+        park.reason = PLACES[place];
+        fill(park, w, 0, Thread.currentThread());
+        setTimes(park, w[5], w[6]);
+        return park;
+    }
+
+    private static void fill(TaskEvent event, long[] w, int at, Thread thread) {
         event.task = w[at + 1];
         event.carrier = (int) w[at + 2];
         event.javaId = w[at + 4];
-        event.thread = Threads.seen(w[at + 4]);
+        event.thread = thread;
         byte[] name = ByteBuffer.allocate(16).order(ByteOrder.nativeOrder()).putLong(w[at + 10]).putLong(w[at + 11])
                 .array();
         int length = 0;
@@ -262,7 +281,7 @@ final class Flight {
         }
         Stall stall = new Stall();
         readClock();
-        fill(stall, w, 0);
+        fill(stall, w, 0, Threads.seen(w[4]));
         stall.over = w[WORDS] != 0;
         stall.inNativeCode = w[WORDS + 1] != 0;
         stall.kernelState = w[WORDS + 2] == 0 ? "" : String.valueOf((char) w[WORDS + 2]);

@@ -1,0 +1,18 @@
+package wisp.flight;
+
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+import jdk.jfr.Threshold;
+
+/** Written by the observer. */
+@Name("wisp.NativePark")
+@Label("Task Park in Native Code")
+@Category("Wisp")
+@Description("As Task Park, where the thread could not write it itself: inside the JVM or a native library")
+@StackTrace(false)
+@Threshold("20 ms")
+final class NativePark extends WaitEvent {
+}
