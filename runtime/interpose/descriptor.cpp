@@ -45,22 +45,36 @@ bool is_ours(int fd) {
   return true;
 }
 
-// Closes [first, last] but for the pump's descriptors; the table is told first, and unlike close()
-// does not look again afterwards: a wait that begins meanwhile may outlast the close.
-int close_all(unsigned first, unsigned last) {
-  unsigned end = last < io::kMaxDescriptors ? last + 1 : io::kMaxDescriptors;
-  for (unsigned fd = first; fd < end; ++fd) {
-    if (io::pump_owns(static_cast<int>(fd))) {
-      if (fd > first) close_all(first, fd - 1);
-      return fd < last ? close_all(fd + 1, last) : 0;
+constexpr long kCloseRange = 436;
+
+// Closes [first, last] but for the pump's descriptors. One by one where something is known: a wait
+// that begins meanwhile is ended only by who looks right after each close (descriptor_closed).
+// Errors of single ones are none of close_range either; without it in the kernel (before 5.9) all
+// numbers of the table are gone through.
+long close_all(unsigned first, unsigned last) {
+  constexpr unsigned kPart = 1024;  // what descriptor_find knows at once
+  long result = 0;
+  for (unsigned begin = first; begin <= last;) {
+    unsigned end = begin < io::kMaxDescriptors ? begin | (kPart - 1) : last;
+    if (end > last) end = last;
+    bool known = begin < io::kMaxDescriptors &&
+                 (io::descriptor_find(static_cast<int>(begin)) != nullptr ||
+                  io::pump_owns(static_cast<int>(begin), static_cast<int>(end)));
+    if (!known) result = kernel::call(kCloseRange, begin, end, 0);
+    if (known || (result == -ENOSYS && begin < io::kMaxDescriptors)) {
+      for (unsigned n = begin; n <= end; ++n) {
+        int fd = static_cast<int>(n);
+        if (io::pump_owns(fd)) continue;
+        uint32_t life = io::descriptor_closing(fd);
+        kernel::call(SYS_close, fd);
+        io::descriptor_closed(fd, life);
+      }
+      result = 0;
     }
-    if (io::descriptor_find(static_cast<int>(fd)) == nullptr)
-      fd |= 1023;  // nothing is known of its whole chunk
-    else
-      io::descriptor_closing(static_cast<int>(fd));
+    if (end == ~0u) break;
+    begin = end + 1;
   }
-  constexpr long kCloseRange = 436;
-  return static_cast<int>(kernel::call(kCloseRange, first, last, 0));
+  return result == -ENOSYS ? 0 : result;
 }
 
 }  // namespace

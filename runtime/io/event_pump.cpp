@@ -262,9 +262,10 @@ void pump_remove(int fd) {
   kernel::call(SYS_epoll_ctl, g_epoll, EPOLL_CTL_DEL, fd, reinterpret_cast<long>(&unused));
 }
 
-bool pump_owns(int fd) {
-  if (fd < 0 || g_started.load(std::memory_order_acquire) != 2) return false;
-  return fd == g_epoll || fd == g_wakeup || ring_owns(fd);
+bool pump_owns(int first, int last) {
+  if (last < 0 || g_started.load(std::memory_order_acquire) != 2) return false;
+  auto within = [=](int fd) { return fd >= first && fd <= last; };
+  return within(g_epoll) || within(g_wakeup) || ring_owns(first, last);
 }
 
 void descriptor_wake_all(Descriptor* d) {

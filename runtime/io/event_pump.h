@@ -19,8 +19,10 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify);
 void pump_remove(int fd);
 // Events of a carrier's ring go to ring_reap(index).
 bool pump_add_ring(int fd, uint32_t index);
-// True for the descriptors of the pump itself: the program must not close them.
-bool pump_owns(int fd);
+// True for the descriptors of the pump itself, or if one of them is in [first, last]: the program
+// must not close them.
+bool pump_owns(int first, int last);
+inline bool pump_owns(int fd) { return pump_owns(fd, fd); }
 
 // For tests and statistics.
 struct PumpCounts {

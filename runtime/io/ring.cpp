@@ -275,10 +275,11 @@ int ring_reap(uint32_t index) {
   return reap_locked(ring);
 }
 
-bool ring_owns(int fd) {
+bool ring_owns(int first, int last) {
   for (uint32_t i = 0; i < g_end.load(std::memory_order_acquire); ++i) {
     Ring* ring = g_rings[i].load(std::memory_order_acquire);
-    if (ring != nullptr && ring->fd.load(std::memory_order_relaxed) == fd) return true;
+    int fd = ring != nullptr ? ring->fd.load(std::memory_order_relaxed) : -1;
+    if (fd >= first && fd <= last && fd >= 0) return true;
   }
   return false;
 }

@@ -25,8 +25,8 @@ extern bool g_ring_wanted;
 
 // For the pump: takes the completions of a ring and wakes their tasks. Inside the runtime.
 int ring_reap(uint32_t index);
-// True for a ring's own descriptor.
-bool ring_owns(int fd);
+// True if a ring's own descriptor is in [first, last].
+bool ring_owns(int first, int last);
 
 // For tests.
 struct RingCounts {

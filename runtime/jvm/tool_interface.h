@@ -4,8 +4,8 @@
 
 namespace wisp {
 
-// An environment of one's own, with these capabilities and callbacks; no event is switched on. Null:
-// the JVM does not give it. By an attached thread, at any time after the JVM is up.
+// An environment of one's own, with these capabilities and callbacks; no event is switched on.
+// Null: the JVM does not give it. By an attached thread, at any time after the JVM is up.
 jvmtiEnv* tool_interface(JavaVM* vm, const jvmtiCapabilities& wanted,
                          const jvmtiEventCallbacks& callbacks);
 
