@@ -11,7 +11,7 @@
 #include "jvm/flight_words.h"
 #include "jvm/java_classes.h"
 #include "jvm/observer.h"
-#include "jvm/own_waits.h"
+#include "jvm/own_events.h"
 #include "observe/statistics_layout.h"
 #include "observe/wait_names.h"
 #include "platform/clock.h"
@@ -139,7 +139,9 @@ jboolean JNICALL want(JNIEnv*, jclass, jint kinds, jlong park_ns, jlong handoff_
 
 void JNICALL kick(JNIEnv*, jclass) { observer_kick(); }
 
-void JNICALL own_waits(JNIEnv* env, jclass, jboolean on) { own_waits_want(env, on == JNI_TRUE); }
+jboolean JNICALL own_events(JNIEnv* env, jclass, jboolean waits, jboolean lives) {
+  return own_events_want(env, waits == JNI_TRUE, lives == JNI_TRUE);
+}
 
 jobject system_loader(JNIEnv* env) {
   jclass type = env->FindClass("java/lang/ClassLoader");
@@ -161,7 +163,7 @@ bool register_natives(JNIEnv* env, jclass flight) {
                   {"ticks", "()J", reinterpret_cast<void*>(&our_ticks)},
                   {"setTimes", "(Ljdk/jfr/Event;JJ)V", reinterpret_cast<void*>(&set_times)},
                   {"kick", "()V", reinterpret_cast<void*>(&kick)},
-                  {"ownWaits", "(Z)V", reinterpret_cast<void*>(&own_waits)},
+                  {"ownEvents", "(ZZ)Z", reinterpret_cast<void*>(&own_events)},
                   {"carriers", "()[J", reinterpret_cast<void*>(&java_carriers)}};
   for (const auto& n : kNatives) {
     JNINativeMethod method{const_cast<char*>(n.name), const_cast<char*>(n.signature), n.function};
@@ -179,7 +181,7 @@ bool load_and_start(JNIEnv* env) {
   g_stall = env->GetStaticMethodID(flight, "stall", "([JLjava/lang/String;)V");
   jmethodID begin = env->GetStaticMethodID(flight, "start", "()V");
   if (g_turn == nullptr || g_stall == nullptr || begin == nullptr) return false;
-  own_waits_prepare(env, flight);
+  own_events_prepare(env, flight);
   env->CallStaticVoidMethod(flight, begin);
   g_flight = static_cast<jclass>(env->NewGlobalRef(flight));
   return !env->ExceptionCheck();

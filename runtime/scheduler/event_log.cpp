@@ -92,6 +92,15 @@ bool log_scope_open(LogScope* scope) {
   return true;
 }
 
+bool log_describe(LogKind kind, LogEvent* event) {
+  WispTask* self = current_task();
+  if (self == nullptr) return false;
+  RuntimeEntry entry;  // the carrier stays
+  *event = about(kind, self, self->carrier);
+  event->begin = event->end;
+  return true;
+}
+
 LogScope* log_scope_close() {
   WispTask* self = current_task();
   LogScope* scope = self != nullptr ? self->log_scope : nullptr;

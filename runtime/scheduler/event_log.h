@@ -34,7 +34,7 @@ struct LogEvent {
 };
 
 // Room for the parks that a task makes inside one call: who made it writes them, on the task itself
-// (jvm/own_waits.cpp), instead of the reader of the log.
+// (jvm/own_events.cpp), instead of the reader of the log.
 struct LogScope {
   static constexpr uint32_t kRoom = 4;  // more of them go to the log
   LogEvent events[kRoom];
@@ -65,6 +65,9 @@ void log_park(const WispTask* self, uint64_t left);
 bool log_scope_open(LogScope* scope);
 // Closes it. Null: there was none.
 LogScope* log_scope_close();
+
+// What log_event would note of the calling task now. False: the caller is no task.
+bool log_describe(LogKind kind, LogEvent* event);
 
 // --- the reader, one thread
 // Which kinds from now on (bits), and how short a park or a hand-off may be. False: no memory.

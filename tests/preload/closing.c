@@ -1,11 +1,11 @@
-// Numbers closed while threads poll on them, by each way there is. A poll that began before the close
-// goes on with the file and ends when the other end of the pipe goes; one that begins later is told
-// that the number is bad. In between it is one or the other, and never a wait without end.
-#include "preload.h"
-
+// Numbers closed while threads poll on them, by each way there is. A poll that began before the
+// close goes on with the file and ends when the other end of the pipe goes; one that begins later
+// is told that the number is bad. In between it is one or the other, and never a wait without end.
 #include <poll.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
+
+#include "preload.h"
 
 enum { kRounds = 3000 };
 static atomic_int g_turn, g_ended;

@@ -4,12 +4,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Map;
 import jdk.jfr.Event;
-import jdk.jfr.EventType;
 import jdk.jfr.FlightRecorder;
 import jdk.jfr.Recording;
-import jdk.jfr.RecordingState;
 import wisp.observe.Threads;
 
 /**
@@ -28,13 +25,13 @@ final class Flight {
     private static final int WORDS = 12;
     private static final int CARRIER_COLUMNS = 20;
     private static final String[] REASONS = {"unknown", "lock", "time", "readable", "writable", "unknown"};
-    /** As Place in runtime/jvm/own_waits.cpp. */
+    /** As WaitPlace in runtime/jvm/own_events.h. */
     private static final String[] PLACES = {"park", "sleep", "wait", "poll", "poll", "read", "accept", "monitor"};
     private static final String[] ENDS = {"woken", "timeout", "signal", "unknown"};
 
     private static volatile long settingsAt;
     private static int wanted;
-    private static boolean stalls;
+    private static boolean stalls, recordsLives;
     private static long[] lastRun = new long[0];
     private static long lastAt;
 
@@ -58,8 +55,11 @@ final class Flight {
 
     static native void kick();
 
-    /** From now on threads write their waits themselves, or do not. */
-    static native void ownWaits(boolean on);
+    /**
+     * From now on threads write their waits, and their starts and ends, themselves, or do not. False: they cannot in this
+     * JVM.
+     */
+    static native boolean ownEvents(boolean waits, boolean lives);
 
     static native long[] carriers();
 
@@ -88,7 +88,7 @@ final class Flight {
         if (wanted != 0) {
             drain();
         }
-        boolean recording = wanted != 0 || stalls;
+        boolean recording = wanted != 0 || stalls || recordsLives;
         if (fresh) {
             settingsAt = now;
             recording = readSettings();
@@ -104,67 +104,25 @@ final class Flight {
     private static boolean readSettings() {
         List<Recording> recordings = FlightRecorder.getFlightRecorder().getRecordings();
         int kinds = 0;
-        kinds |= smallest(recordings, TaskStart.class, true, 0) < Long.MAX_VALUE ? 1 << START : 0;
-        kinds |= smallest(recordings, TaskEnd.class, true, 0) < Long.MAX_VALUE ? 1 << END : 0;
-        long own = smallest(recordings, Park.class, true, 20_000_000);
-        long park = Math.min(own, smallest(recordings, NativePark.class, true, 20_000_000));
+        int lives = Settings.smallest(recordings, TaskStart.class, true, 0) < Long.MAX_VALUE ? 1 << START : 0;
+        lives |= Settings.smallest(recordings, TaskEnd.class, true, 0) < Long.MAX_VALUE ? 1 << END : 0;
+        long own = Settings.smallest(recordings, Park.class, true, 20_000_000);
+        long park = Math.min(own, Settings.smallest(recordings, NativePark.class, true, 20_000_000));
         kinds |= park < Long.MAX_VALUE ? 1 << PARK : 0;
-        kinds |= smallest(recordings, Steal.class, false, 0) < Long.MAX_VALUE ? 1 << STEAL : 0;
-        long handOff = smallest(recordings, HandOff.class, true, 20_000_000);
+        kinds |= Settings.smallest(recordings, Steal.class, false, 0) < Long.MAX_VALUE ? 1 << STEAL : 0;
+        long handOff = Settings.smallest(recordings, HandOff.class, true, 20_000_000);
         kinds |= handOff < Long.MAX_VALUE ? 1 << HAND_OFF : 0;
-        kinds |= smallest(recordings, Preempt.class, true, 0) < Long.MAX_VALUE ? 1 << PREEMPT : 0;
-        long stall = smallest(recordings, Stall.class, true, 100_000_000);
+        kinds |= Settings.smallest(recordings, Preempt.class, true, 0) < Long.MAX_VALUE ? 1 << PREEMPT : 0;
+        long stall = Settings.smallest(recordings, Stall.class, true, 100_000_000);
         stalls = stall < Long.MAX_VALUE;
+        // A wait of which the thread cannot tell the time would be lost.
+        boolean ownWaits = own < Long.MAX_VALUE && readClock();
+        if (!ownEvents(ownWaits, lives != 0)) {
+            kinds |= lives;
+        }
+        recordsLives = lives != 0;
         wanted = want(kinds, park, handOff, stalls ? Math.max(stall, 2_000_000) : 0) ? kinds : 0;
-        // An event of which the thread cannot tell the time would be lost.
-        ownWaits((wanted & 1 << PARK) != 0 && own < Long.MAX_VALUE && readClock());
-        return wanted != 0 || stalls;
-    }
-
-    /** The smallest threshold among the running recordings that have the event on; MAX_VALUE if none has. */
-    private static long smallest(List<Recording> recordings, Class<? extends Event> event, boolean on, long threshold) {
-        EventType type = EventType.getEventType(event);
-        long smallest = Long.MAX_VALUE;
-        for (Recording recording : recordings) {
-            if (recording.getState() != RecordingState.RUNNING) {
-                continue;
-            }
-            Map<String, String> settings = recording.getSettings();
-            String enabled = setting(settings, type, "enabled");
-            if (enabled == null ? on : enabled.equals("true")) {
-                smallest = Math.min(smallest, nanos(setting(settings, type, "threshold"), threshold));
-            }
-        }
-        return smallest;
-    }
-
-    /** Files name an event by its name, programs by its number. */
-    private static String setting(Map<String, String> settings, EventType type, String what) {
-        String value = settings.get(type.getId() + "#" + what);
-        return value != null ? value : settings.get(type.getName() + "#" + what);
-    }
-
-    private static long nanos(String text, long otherwise) {
-        if (text == null) {
-            return otherwise;
-        }
-        String number = text.trim();
-        String unit = number.replaceAll("[0-9 ]", "");
-        try {
-            long value = Long.parseLong(number.replaceAll("[^0-9]", ""));
-            switch (unit) {
-                case "ns": return value;
-                case "us": return value * 1_000;
-                case "ms": return value * 1_000_000;
-                case "s": return value * 1_000_000_000;
-                case "m": return value * 60_000_000_000L;
-                case "h": return value * 3_600_000_000_000L;
-                case "d": return value * 86_400_000_000_000L;
-                default: return otherwise;
-            }
-        } catch (NumberFormatException e) {
-            return otherwise;
-        }
+        return wanted != 0 || stalls || recordsLives;
     }
 
     // ---- events ------------------------------------------------------------------------------------
@@ -250,14 +208,19 @@ final class Flight {
         return park;
     }
 
-    /** On the thread that has waited. The native method that waited commits it: so it is the first frame of the stack. */
-    static Park ownWait(long[] w, int place) {
-        Park park = new Park();
-        describe(park, w, 0);
-        park.reason = PLACES[place];
-        fill(park, w, 0, Thread.currentThread());
-        setTimes(park, w[5], w[6]);
-        return park;
+    /** On the thread that the event is about; who calls commits it. */
+    static Event own(long[] w, int place) {
+        TaskEvent event;
+        if (((int) w[0] & 0xff) == PARK) {
+            WaitEvent park = describe(new Park(), w, 0);
+            park.reason = PLACES[place];
+            event = park;
+            setTimes(event, w[5], w[6]);
+        } else {
+            event = ((int) w[0] & 0xff) == START ? new TaskStart() : new TaskEnd();
+        }
+        fill(event, w, 0, Thread.currentThread());
+        return event;
     }
 
     private static void fill(TaskEvent event, long[] w, int at, Thread thread) {

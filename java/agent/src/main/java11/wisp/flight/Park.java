@@ -7,7 +7,7 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Threshold;
 
-/** Written by the waiting thread itself: see runtime/jvm/own_waits.cpp. */
+/** Written by the waiting thread itself: see runtime/jvm/own_events.cpp. */
 @Name("wisp.Park")
 @Label("Task Park")
 @Category("Wisp")

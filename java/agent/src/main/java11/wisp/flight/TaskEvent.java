@@ -7,7 +7,7 @@ import jdk.jfr.Label;
 import jdk.jfr.StackTrace;
 
 /**
- * What all events about a task say. All but {@link Park} are written by the runtime's observer some tenths of a second
+ * What all events about a task say. All but {@link Park}, {@link TaskStart} and {@link TaskEnd} are written by the runtime's observer some tenths of a second
  * after they happened, so Flight Recorder's own field for the thread is the observer's, and there is no stack: the
  * thread that is meant is {@link #thread}.
  */

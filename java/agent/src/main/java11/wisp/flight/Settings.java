@@ -1,0 +1,60 @@
+package wisp.flight;
+
+import java.util.List;
+import java.util.Map;
+import jdk.jfr.Event;
+import jdk.jfr.EventType;
+import jdk.jfr.Recording;
+import jdk.jfr.RecordingState;
+
+/** What the running recordings want of an event. */
+final class Settings {
+    private Settings() {
+    }
+
+    /** The smallest threshold among the running recordings that have the event on; MAX_VALUE if none has. */
+    static long smallest(List<Recording> recordings, Class<? extends Event> event, boolean on, long threshold) {
+        EventType type = EventType.getEventType(event);
+        long smallest = Long.MAX_VALUE;
+        for (Recording recording : recordings) {
+            if (recording.getState() != RecordingState.RUNNING) {
+                continue;
+            }
+            Map<String, String> settings = recording.getSettings();
+            String enabled = setting(settings, type, "enabled");
+            if (enabled == null ? on : enabled.equals("true")) {
+                smallest = Math.min(smallest, nanos(setting(settings, type, "threshold"), threshold));
+            }
+        }
+        return smallest;
+    }
+
+    /** Files name an event by its name, programs by its number. */
+    private static String setting(Map<String, String> settings, EventType type, String what) {
+        String value = settings.get(type.getId() + "#" + what);
+        return value != null ? value : settings.get(type.getName() + "#" + what);
+    }
+
+    private static long nanos(String text, long otherwise) {
+        if (text == null) {
+            return otherwise;
+        }
+        String number = text.trim();
+        String unit = number.replaceAll("[0-9 ]", "");
+        try {
+            long value = Long.parseLong(number.replaceAll("[^0-9]", ""));
+            switch (unit) {
+                case "ns": return value;
+                case "us": return value * 1_000;
+                case "ms": return value * 1_000_000;
+                case "s": return value * 1_000_000_000;
+                case "m": return value * 60_000_000_000L;
+                case "h": return value * 3_600_000_000_000L;
+                case "d": return value * 86_400_000_000_000L;
+                default: return otherwise;
+            }
+        } catch (NumberFormatException e) {
+            return otherwise;
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// Events that the thread they are about writes to Flight Recorder itself: the recorder's field for
+// the thread and its stack are those of the thread that commits an event, and there is no other way
+// to set them.
+#pragma once
+#include <jni.h>
+
+#include "scheduler/event_log.h"
+
+namespace wisp {
+
+// `flight`: the class wisp.flight.Flight. Once, by the observer; leaves no exception.
+void own_events_prepare(JNIEnv* env, jclass flight);
+// Begins or ends it, for waits and for starts and ends of tasks. By the observer, at each look at
+// the settings. False: not possible in this JVM.
+bool own_events_want(JNIEnv* env, bool waits, bool lives);
+
+// Where a thread waited, as in wisp.flight.Flight.
+enum class WaitPlace : uint32_t {
+  kPark,
+  kSleep,
+  kWait,
+  kPoll,
+  kEventPoll,
+  kSocketRead,
+  kAccept,
+  kMonitor
+};
+// Writes the parks of the scope, which is closed. On the thread that has waited, in native code
+// that may call Java; an exception that is pending stays so.
+void own_wait_write(JNIEnv* env, const LogScope& scope, WaitPlace place);
+
+}  // namespace wisp
