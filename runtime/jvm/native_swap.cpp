@@ -35,7 +35,8 @@ struct Watched {
     while ((jdk = g_jdk<kPlace>.load(std::memory_order_acquire)) == nullptr) kernel::sched_yield();
     auto function = reinterpret_cast<R(JNICALL*)(JNIEnv*, A...)>(jdk);
     LogScope scope;
-    if (!log_scope_open(&scope)) return function(env, arguments...);
+    bool foreign = kPlace == WaitPlace::kWait && own_events_on_virtual(env);
+    if (foreign || !log_scope_open(&scope)) return function(env, arguments...);
     if constexpr (std::is_void_v<R>) {
       function(env, arguments...);
       log_scope_close();

@@ -22,6 +22,8 @@ namespace {
 
 jclass g_flight = nullptr;
 jmethodID g_own = nullptr, g_commit = nullptr;
+jclass g_thread = nullptr;
+jmethodID g_current = nullptr, g_is_virtual = nullptr;  // the latter from JDK 21 on
 jvmtiEnv* g_tools = nullptr;
 
 // Java makes and fills the event; it is committed from here, so that the native method or the code
@@ -41,7 +43,8 @@ void write(JNIEnv* env, const LogEvent& event, const stats::WaitNames& names, Wa
 }
 
 // Between the two the thread is in the JVM: the scope cannot be on its stack.
-void JNICALL enters(jvmtiEnv*, JNIEnv*, jthread, jobject) {
+void JNICALL enters(jvmtiEnv*, JNIEnv* env, jthread, jobject) {
+  if (own_events_on_virtual(env)) return;
   void* memory = malloc(sizeof(LogScope));
   if (memory == nullptr) return;
   auto* scope = new (memory) LogScope;
@@ -89,6 +92,16 @@ void switch_event(jvmtiEvent event, bool on) {
 
 }  // namespace
 
+bool own_events_on_virtual(JNIEnv* env) {
+  if (g_is_virtual == nullptr) return false;
+  jobject thread = env->CallStaticObjectMethod(g_thread, g_current);
+  bool is = thread != nullptr && env->CallBooleanMethod(thread, g_is_virtual) == JNI_TRUE;
+  if (thread != nullptr) env->DeleteLocalRef(thread);
+  if (!env->ExceptionCheck()) return is;
+  env->ExceptionClear();  // the stack's end
+  return true;
+}
+
 void own_wait_write(JNIEnv* env, const LogScope& scope, WaitPlace place) {
   if (scope.count == 0) return;
   jthrowable thrown = env->ExceptionOccurred();
@@ -98,9 +111,7 @@ void own_wait_write(JNIEnv* env, const LogScope& scope, WaitPlace place) {
   inner.count = LogScope::kRoom;
   bool opened = log_scope_open(&inner);
   stats::WaitNames names;
-  for (uint32_t i = 0; i < scope.count; ++i) {
-    write(env, scope.events[i], names, place);
-  }
+  for (uint32_t i = 0; i < scope.count; ++i) write(env, scope.events[i], names, place);
   if (opened) log_scope_close();
   if (thrown != nullptr) {
     env->Throw(thrown);
@@ -113,6 +124,11 @@ void own_events_prepare(JNIEnv* env, jclass flight) {
   g_own = env->GetStaticMethodID(flight, "own", "([JI)Ljdk/jfr/Event;");
   jclass event = env->FindClass("jdk/jfr/Event");
   g_commit = event != nullptr ? env->GetMethodID(event, "commit", "()V") : nullptr;
+  jclass thread = env->FindClass("java/lang/Thread");
+  g_thread = static_cast<jclass>(env->NewGlobalRef(thread));
+  g_current = env->GetStaticMethodID(thread, "currentThread", "()Ljava/lang/Thread;");
+  g_is_virtual = env->GetMethodID(thread, "isVirtual", "()Z");
+  env->ExceptionClear();
   if (g_own != nullptr && g_commit != nullptr) g_tools = make_tools(env);
   if (g_tools != nullptr && !native_swap_prepare(env, g_tools)) g_tools = nullptr;
   if (g_tools == nullptr) verbose("no thread writes events of its own");

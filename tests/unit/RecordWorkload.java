@@ -65,6 +65,10 @@ public final class RecordWorkload {
         Selector selector = Selector.open();
         start("selecting", () -> selector.select(5));
 
+        for (int i = 0; i < 10; i++) {
+            startVirtual(() -> waitAndEnter(monitor));
+        }
+
         Map<String, Integer> seen = new HashMap<>();
         for (int round = 0; round < MOST_ROUNDS && WRONG.get() == null; round++) {
             record(Path.of(args[0], "round.jfr"), sleeping, seen);
@@ -156,12 +160,34 @@ public final class RecordWorkload {
         }
     }
 
+    /** From JDK 24 on a virtual thread leaves its carrier in both. */
+    private static void waitAndEnter(Object contended) throws InterruptedException {
+        Object own = new Object();
+        synchronized (own) {
+            own.wait(2);
+        }
+        synchronized (contended) {
+            if (!Thread.holdsLock(contended)) {
+                wrong("entered, but does not hold it");
+            }
+        }
+    }
+
     private static void wrong(String what) {
         WRONG.compareAndSet(null, new AssertionError(what));
     }
 
-    private static Thread start(String name, Work work) {
-        Thread thread = new Thread(() -> {
+    /** Where the JDK has them (21). */
+    private static void startVirtual(Work work) throws Exception {
+        try {
+            Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, repeated(work));
+        } catch (NoSuchMethodException e) {
+            // an older JDK
+        }
+    }
+
+    private static Runnable repeated(Work work) {
+        return () -> {
             try {
                 while (!stop) {
                     work.run();
@@ -171,7 +197,11 @@ public final class RecordWorkload {
                     WRONG.compareAndSet(null, e);
                 }
             }
-        }, name);
+        };
+    }
+
+    private static Thread start(String name, Work work) {
+        Thread thread = new Thread(repeated(work), name);
         thread.setDaemon(true);
         thread.start();
         return thread;
