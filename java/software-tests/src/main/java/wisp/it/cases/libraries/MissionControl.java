@@ -27,7 +27,7 @@ import wisp.it.WispCase;
  * A recording as JDK Mission Control reads it, with Mission Control's own library: a wait is on the lane of the thread
  * that waited, under its stack. For the JVM's event of a park in both runs, for wisp.Park in the one under Wisp.
  */
-@WispCase(carriers = {1, 2}, minJdk = 11, timeoutSeconds = 120)
+@WispCase(carriers = {2}, minJdk = 11, timeoutSeconds = 120)
 public final class MissionControl {
     private static final Object MONITOR = new Object();
     private static volatile boolean done;
