@@ -23,6 +23,7 @@ extern "C" __attribute__((visibility("hidden"))) const unsigned char wisp_flight
 namespace wisp {
 namespace {
 
+constexpr uint64_t kHeldUs = 250'000;
 constexpr uint32_t kWords = kFlightWords, kStallWords = kWords + 5, kBatch = 512;
 
 jclass g_flight = nullptr;
@@ -117,7 +118,8 @@ jint JNICALL take(JNIEnv* env, jclass, jlongArray into) {
   static LogEvent events[kBatch];  // one thread only
   static jlong words[kBatch * kWords];
   uint64_t lost = 0;
-  uint32_t n = log_take(events, kBatch, &lost);
+  // The threads come first: until their next wait, or so long.
+  uint32_t n = log_take(events, kBatch, &lost, us_to_ticks(kHeldUs));
   g_lost.store(lost, std::memory_order_relaxed);
   if (n == 0) return 0;
   stats::WaitNames names;

@@ -3,7 +3,8 @@
 // ours stand before those of the JDK (native_swap.h). They open a scope for the parks
 // (scheduler/event_log.h), call the JDK's, and when it has returned the thread is in native code
 // called by Java, where it may call Java. The entry to a monitor is no method; there, and when a
-// thread begins and ends, the JVM's tool interface calls us on the thread.
+// thread begins and ends, the JVM's tool interface calls us on the thread. In the same places it
+// takes out of the log what others noted of it.
 #include "jvm/own_events.h"
 
 #include <stdlib.h>
@@ -71,7 +72,10 @@ void write_life(JNIEnv* env, LogKind kind) {
   write(env, event, names, WaitPlace::kPark);
 }
 void JNICALL begins(jvmtiEnv*, JNIEnv* env, jthread) { write_life(env, LogKind::Start); }
-void JNICALL ends(jvmtiEnv*, JNIEnv* env, jthread) { write_life(env, LogKind::End); }
+void JNICALL ends(jvmtiEnv*, JNIEnv* env, jthread) {
+  own_wait_write(env, LogScope(), WaitPlace::kUnknown);
+  write_life(env, LogKind::End);
+}
 
 jvmtiEnv* make_tools(JNIEnv* env) {
   JavaVM* vm = nullptr;
@@ -103,7 +107,8 @@ bool own_events_on_virtual(JNIEnv* env) {
 }
 
 void own_wait_write(JNIEnv* env, const LogScope& scope, WaitPlace place) {
-  if (scope.count == 0) return;
+  bool more = log_has_own();
+  if (scope.count == 0 && !more) return;
   jthrowable thrown = env->ExceptionOccurred();
   if (thrown != nullptr) env->ExceptionClear();
   // What parks in there is not written by this thread again.
@@ -112,6 +117,12 @@ void own_wait_write(JNIEnv* env, const LogScope& scope, WaitPlace place) {
   bool opened = log_scope_open(&inner);
   stats::WaitNames names;
   for (uint32_t i = 0; i < scope.count; ++i) write(env, scope.events[i], names, place);
+  // What the log has is about the thread that carries a virtual one, which would write it.
+  if (more && !own_events_on_virtual(env)) {
+    LogEvent others[LogScope::kRoom];
+    uint32_t count = log_take_own(others, LogScope::kRoom);
+    for (uint32_t i = 0; i < count; ++i) write(env, others[i], names, WaitPlace::kUnknown);
+  }
   if (opened) log_scope_close();
   if (thrown != nullptr) {
     env->Throw(thrown);

@@ -23,14 +23,16 @@ enum class WaitPlace : uint32_t {
   kEventPoll,
   kSocketRead,
   kAccept,
-  kMonitor
+  kMonitor,
+  kUnknown  // out of the log: elsewhere, and earlier
 };
 // Whether it is a virtual thread that this thread carries now. From JDK 24 on one that waits in
 // Object.wait leaves it inside the native method, which then returns to nobody's frames: no Java
 // may be called there. In a place where Java may be called.
 bool own_events_on_virtual(JNIEnv* env);
-// Writes the parks of the scope, which is closed. On the thread that has waited, in native code
-// that may call Java; an exception that is pending stays so.
+// Writes the parks of the scope, which is closed, and what else the log holds about this thread. On
+// the thread that has waited, in native code that may call Java; an exception that is pending stays
+// so.
 void own_wait_write(JNIEnv* env, const LogScope& scope, WaitPlace place);
 
 }  // namespace wisp

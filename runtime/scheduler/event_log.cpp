@@ -15,6 +15,8 @@ namespace wisp {
 alignas(kCacheLine) Observed g_observed;
 
 static constexpr uint32_t kCapacity = 8192;
+static constexpr uint32_t kHeldAtMost = kCapacity / 4;
+static constexpr uint32_t kOwnLook = 512;  // entries; a task holds the lock meanwhile
 static SpinLock g_log_lock;  // a leaf
 static LogEvent* g_log = nullptr;
 static uint32_t g_log_first = 0, g_log_count = 0;
@@ -27,19 +29,26 @@ void observe_flag(uint32_t bits, bool on) {
     g_observed.flags.fetch_and(~bits, std::memory_order_relaxed);
 }
 
-static void put(const LogEvent& event) {
+static LogEvent& logged(uint32_t n) { return g_log[(g_log_first + n) % kCapacity]; }
+
+static void put(const LogEvent& event, WispTask* task) {
   SpinGuard guard(g_log_lock);
   if (g_log == nullptr || g_log_count == kCapacity) {
     ++g_log_lost;
     return;
   }
-  g_log[(g_log_first + g_log_count++) % kCapacity] = event;
+  logged(g_log_count++) = event;
+  // relaxed: a hint to look; what is found the lock orders. Of a task that has ended meanwhile it
+  // may be set for the next one in its place, which then looks in vain.
+  task->log_pending.store(true, std::memory_order_relaxed);
 }
+
+static uint32_t number_of(const WispTask* task) { return task->tid - kFirstTaskTid + 1; }
 
 static LogEvent about(LogKind kind, const WispTask* task, const Carrier* carrier) {
   LogEvent e{};
   e.kind = kind;
-  e.task = task->tid - kFirstTaskTid + 1;
+  e.task = number_of(task);
   e.java_id = task->java_id;
   e.carrier = carrier != nullptr ? carrier->index : ~0u;
   e.other = ~0u;
@@ -48,18 +57,17 @@ static LogEvent about(LogKind kind, const WispTask* task, const Carrier* carrier
   return e;
 }
 
-WISP_NOINLINE void log_event(LogKind kind, const WispTask* task, const Carrier* carrier,
-                             uint64_t begin, uint32_t other) {
+WISP_NOINLINE void log_event(LogKind kind, WispTask* task, const Carrier* carrier, uint64_t begin, uint32_t other) {
   LogEvent e = about(kind, task, carrier);
   e.begin = begin != 0 ? begin : e.end;
   e.other = other;
   if (kind == LogKind::HandOff &&
       e.end - e.begin < g_observed.handoff_ticks.load(std::memory_order_relaxed))
     return;
-  put(e);
+  put(e, task);
 }
 
-WISP_NOINLINE void log_park(const WispTask* self, uint64_t left) {
+WISP_NOINLINE void log_park(WispTask* self, uint64_t left) {
   // When it was dispatched again. Before `left`: it was woken before it could leave, and never did.
   uint64_t back = self->dispatched_at;
   if (back <= left || back - left < g_observed.park_ticks.load(std::memory_order_relaxed)) return;
@@ -82,7 +90,7 @@ WISP_NOINLINE void log_park(const WispTask* self, uint64_t left) {
   if (scope != nullptr && scope->count < LogScope::kRoom)
     scope->events[scope->count++] = e;
   else
-    put(e);
+    put(e, self);
 }
 
 bool log_scope_open(LogScope* scope) {
@@ -124,13 +132,41 @@ bool log_want(uint32_t kinds, uint64_t park_ticks, uint64_t handoff_ticks) {
   return true;
 }
 
-uint32_t log_take(LogEvent* to, uint32_t room, uint64_t* lost) {
+bool log_has_own() {
+  WispTask* self = current_task();
+  return self != nullptr && self->log_pending.load(std::memory_order_relaxed);
+}
+
+uint32_t log_take_own(LogEvent* to, uint32_t room) {
+  if (!log_has_own()) return 0;
+  WispTask* self = current_task();
   RuntimeEntry entry;
   SpinGuard guard(g_log_lock);
-  uint32_t n = g_log_count < room ? g_log_count : room;
-  for (uint32_t i = 0; i < n; ++i) to[i] = g_log[(g_log_first + i) % kCapacity];
-  g_log_first = (g_log_first + n) % kCapacity;
-  g_log_count -= n;
+  uint32_t number = number_of(self), n = 0;
+  uint32_t i = g_log_count > kOwnLook ? g_log_count - kOwnLook : 0;
+  for (; i < g_log_count && n < room; ++i) {
+    LogEvent& e = logged(i);
+    if (e.taken || e.task != number) continue;
+    to[n++] = e;
+    e.taken = true;
+  }
+  self->log_pending.store(i < g_log_count, std::memory_order_relaxed);
+  return n;
+}
+
+uint32_t log_take(LogEvent* to, uint32_t room, uint64_t* lost, uint64_t held) {
+  RuntimeEntry entry;
+  SpinGuard guard(g_log_lock);
+  uint64_t now = ticks();
+  uint32_t n = 0;
+  for (; g_log_count != 0 && n < room; --g_log_count) {
+    const LogEvent& e = logged(0);
+    // Signed: another processor's clock may be ahead of this one's.
+    if (static_cast<int64_t>(now - e.end) < static_cast<int64_t>(held) && g_log_count < kHeldAtMost)
+      break;
+    if (!e.taken) to[n++] = e;
+    g_log_first = (g_log_first + 1) % kCapacity;
+  }
   *lost = g_log_lost;
   return n;
 }

@@ -29,7 +29,7 @@ struct LogEvent {
   LogKind kind;
   WakeReason woken;  // Park
   bool own_stack;    // Park: on an address of its own stack, as sleepers do
-  uint8_t reserved;
+  bool taken;      // out of the log, by its task
   char name[16];
 };
 
@@ -55,10 +55,10 @@ inline bool logs(LogKind kind) { return WISP_UNLIKELY((observed() & log_bit(kind
 void observe_flag(uint32_t bits, bool on);
 
 // The caller is inside the runtime. `begin`: ticks, 0 = now.
-void log_event(LogKind kind, const WispTask* task, const Carrier* carrier, uint64_t begin = 0,
+void log_event(LogKind kind, WispTask* task, const Carrier* carrier, uint64_t begin = 0,
                uint32_t other = ~0u);
 // A park that began at `left` and is over now, if it was long enough.
-void log_park(const WispTask* self, uint64_t left);
+void log_park(WispTask* self, uint64_t left);
 
 // The calling task's parks go into `scope` until it is closed. False: the caller is no task, or one
 // that has a scope already. Outside the runtime; only the task itself reads or writes its scope.
@@ -68,11 +68,17 @@ LogScope* log_scope_close();
 
 // What log_event would note of the calling task now. False: the caller is no task.
 bool log_describe(LogKind kind, LogEvent* event);
+// Whether there may be events about the calling task in the log.
+bool log_has_own();
+// Takes events about the calling task, up to `room`, out of the log, oldest first: it writes them
+// itself. Outside the runtime. Only the newest of the log are looked at.
+uint32_t log_take_own(LogEvent* to, uint32_t room);
 
 // --- the reader, one thread
 // Which kinds from now on (bits), and how short a park or a hand-off may be. False: no memory.
 bool log_want(uint32_t kinds, uint64_t park_ticks, uint64_t handoff_ticks);
-// Takes up to `room` events out; *lost: how many were dropped since the start.
-uint32_t log_take(LogEvent* to, uint32_t room, uint64_t* lost);
+// Takes up to `room` events out; *lost: how many were dropped since the start. Those younger than
+// `held` ticks stay for their tasks, unless the log fills up.
+uint32_t log_take(LogEvent* to, uint32_t room, uint64_t* lost, uint64_t held = 0);
 
 }  // namespace wisp

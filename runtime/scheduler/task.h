@@ -79,6 +79,7 @@ struct alignas(kCacheLine) WispTask {
   char name[16] = {};             // as pthread_setname_np left it
   uint64_t java_id = 0;           // Thread.getId() of its Java thread; 0 = unknown
   LogScope* log_scope = nullptr;  // event_log.h; the task's own
+  std::atomic<bool> log_pending{false};  // there may be events about it in the log
   // While somebody observes: when it was woken last (ticks), and by which task (number). The waker
   // writes, relaxed; the task reads when it runs again.
   std::atomic<uint64_t> woken_at{0};

@@ -164,6 +164,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->region_end.store(0, std::memory_order_relaxed);
   t->java_id = 0;
   t->log_scope = nullptr;
+  t->log_pending.store(false, std::memory_order_relaxed);
   t->dispatched_at = ticks();
   t->state.store(TaskState::Created, std::memory_order_relaxed);
   task_arm_context(t);

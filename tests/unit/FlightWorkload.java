@@ -46,6 +46,7 @@ public final class FlightWorkload {
             start("entering", () -> enterOften(monitor));
             start("maker", FlightWorkload::makeThreads);
             start("computing", FlightWorkload::spinForLong);
+            start("breathing", FlightWorkload::spinAndWait);
         }
         System.out.println("ready");
         InputStream in = System.in;
@@ -58,6 +59,16 @@ public final class FlightWorkload {
     static void spinForLong() {
         while (!stop) {
             sink += spin();
+        }
+    }
+
+    private static void spinAndWait() {
+        while (!stop) {
+            long end = System.nanoTime() + 50_000_000;
+            while (System.nanoTime() - end < 0) {
+                sink += spin();
+            }
+            nap(25);
         }
     }
 

@@ -21,11 +21,13 @@ import jdk.jfr.consumer.RecordingFile;
 
 /**
  * Recordings that begin and end while threads wait in every way that writes wisp.Park on the thread itself. Each of
- * those events must be of the thread that its field names, with the method that waited on top of its stack; and what
+ * those events must be of the thread that its field names, with the method that waited on top of its stack; what others
+ * noted of a thread must be written by it or by the observer; and what
  * the waits do (time-outs, interrupts, bytes) must be what it always is. Prints "recorded" when each kind was seen.
  * The argument is a folder.
  */
 public final class RecordWorkload {
+    private static final List<String> LATER = List.of("wisp.NativePark", "wisp.Steal", "wisp.Preempt", "wisp.HandOff");
     private static final int LEAST_ROUNDS = 8, MOST_ROUNDS = 100;
     private static final AtomicReference<Throwable> WRONG = new AtomicReference<>();
     private static volatile boolean stop;
@@ -72,7 +74,8 @@ public final class RecordWorkload {
         Map<String, Integer> seen = new HashMap<>();
         for (int round = 0; round < MOST_ROUNDS && WRONG.get() == null; round++) {
             record(Path.of(args[0], "round.jfr"), sleeping, seen);
-            if (round >= LEAST_ROUNDS && seen.keySet().containsAll(List.of("park", "wait", "sleep", "monitor"))
+            if (round >= LEAST_ROUNDS
+                    && seen.keySet().containsAll(List.of("park", "wait", "sleep", "monitor", "own wisp.NativePark"))
                     && (seen.containsKey("read") || seen.containsKey("poll"))) {
                 break;
             }
@@ -89,7 +92,9 @@ public final class RecordWorkload {
     private static void record(Path file, Thread sleeping, Map<String, Integer> seen) throws Exception {
         try (Recording recording = new Recording()) {
             recording.enable("wisp.Park").withThreshold(Duration.ZERO).withStackTrace();
-            recording.enable("wisp.NativePark").withThreshold(Duration.ZERO);
+            for (String event : LATER) {
+                recording.enable(event).withThreshold(Duration.ZERO);
+            }
             recording.start();
             for (int i = 0; i < 20; i++) {
                 Thread.sleep(10);
@@ -106,6 +111,8 @@ public final class RecordWorkload {
                 String reason = event.getString("reason");
                 seen.merge(reason, 1, Integer::sum);
                 check(event, reason);
+            } else if (LATER.contains(event.getEventType().getName())) {
+                checkLater(event, seen);
             }
         }
         Files.delete(file);
@@ -123,6 +130,17 @@ public final class RecordWorkload {
         if (!right) {
             wrong("another method: " + event);
         }
+    }
+
+    /** The observer comes when the thread has not come for some tenths of a second. */
+    private static void checkLater(RecordedEvent event, Map<String, Integer> seen) {
+        RecordedThread writer = event.getThread(), meant = event.getThread("thread");
+        boolean own = writer != null && meant != null && writer.getJavaThreadId() == meant.getJavaThreadId();
+        boolean observer = writer != null && "Wisp Observer".equals(writer.getJavaName());
+        if (!own && !observer) {
+            wrong("neither the thread nor the observer: " + event);
+        }
+        seen.merge((own ? "own " : "observed ") + event.getEventType().getName(), 1, Integer::sum);
     }
 
     private static void pass(LinkedBlockingQueue<Integer> from, LinkedBlockingQueue<Integer> to) throws Exception {

@@ -175,6 +175,61 @@ TEST_F(EventLog, AScopeKeepsTheParksOfItsTask) {
   EXPECT_GE(logged, 3u);
 }
 
+// A task takes what is about itself, and only that; the reader gets the rest, the young ones last.
+TEST_F(EventLog, ATaskTakesItsOwn) {
+  ASSERT_TRUE(log_want(log_bit(LogKind::Park), us_to_ticks(4000), 0));
+  std::atomic<uint32_t> id{0}, other{0};
+  std::vector<LogEvent> own;
+  bool had = false, had_before = true, had_after = true;
+  LogEvent nothing[1];
+  EXPECT_FALSE(log_has_own());  // this thread is no task
+  EXPECT_EQ(log_take_own(nothing, 1), 0u);
+  Latch slept(1), done(1);
+  spawn([&] {
+    other = current_task()->tid - kFirstTaskTid + 1;
+    uint64_t before = current_task()->times_run;
+    while (current_task()->times_run < before + 3) sleep_ms(6);
+    slept.count_down();
+  });
+  slept.wait();
+  spawn([&] {
+    id = current_task()->tid - kFirstTaskTid + 1;
+    had_before = log_has_own();
+    uint64_t before = current_task()->times_run;
+    while (current_task()->times_run < before + 5) sleep_ms(6);
+    had = log_has_own();
+    LogEvent part[2];
+    while (uint32_t n = log_take_own(part, 2)) own.insert(own.end(), part, part + n);
+    had_after = log_has_own();
+    sleep_ms(6);
+    done.count_down();
+  });
+  done.wait();
+  EXPECT_FALSE(had_before);
+  EXPECT_TRUE(had);
+  EXPECT_FALSE(had_after);
+  ASSERT_GE(own.size(), 3u);
+  for (size_t i = 0; i < own.size(); ++i) {
+    EXPECT_EQ(own[i].task, id);
+    EXPECT_GE(own[i].end - own[i].begin, us_to_ticks(4000));
+    if (i > 0) {
+      EXPECT_GE(own[i].begin, own[i - 1].end);
+    }
+  }
+  LogEvent part[64];
+  uint64_t lost = 0;
+  EXPECT_EQ(log_take(part, 64, &lost, us_to_ticks(3'600'000'000)), 0u);
+  uint32_t of_other = 0;
+  for (const LogEvent& e : taken(&lost)) {
+    of_other += e.task == other;
+    if (e.task == id) {
+      EXPECT_GT(e.begin, own.back().begin);
+    }
+  }
+  EXPECT_GE(of_other, 1u);
+  EXPECT_EQ(lost, lost_before);
+}
+
 TEST_F(EventLog, WhatNobodyFetchesIsCounted) {
   ASSERT_TRUE(log_want(log_bit(LogKind::Park), 0, 0));
   Latch done(1);

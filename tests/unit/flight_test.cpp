@@ -127,7 +127,9 @@ Result check(const std::string& json, const std::string& statements) {
                 "def need(x,*why):\n"
                 "  if not x: print('not there:',*why,file=sys.stderr); sys.exit(3)\n"
                 "def secs(v): return float(v['duration'][2:-1]) if v['duration'][:2]=='PT' "
-                "and 'M' not in v['duration'] else 99\n" +
+                "and 'M' not in v['duration'] else 99\n"
+                "def at(v): s=v['startTime']; return "
+                "float(s[11:13])*3600+float(s[14:16])*60+float(s[17:26])\n" +
                     statements},
        .input = json});
 }
@@ -167,12 +169,19 @@ need(sum(secs(v)>=0.055 and v['endedBy']=='timeout' for v in parker)>=0.7*len(pa
 # Waits for the monitor are ended by its owner.
 owner={v['task'] for v in parks if v['threadName']=='owner'}
 need(any(v['waker'] in owner for v in parks if v['threadName']=='entering'), parks)
-# Of all others the recorder's own field can only be the writer.
+# All others the thread writes when it next waits; the observer if it does not. (None: JDK 17, from the start.)
 own=('wisp.Park','wisp.TaskStart','wisp.TaskEnd')
-wisp=[v for n,v in e if n.startswith('wisp.') and n not in own]
-writers={java(v['eventThread']) for v in wisp if 'task' in v}
-assert writers<={'Wisp Observer',None}, writers  # None: JDK 17, from the start
-assert not any(v.get('stackTrace') for v in wisp if 'task' in v)
+wisp=[v for n,v in e if n.startswith('wisp.') and n not in own and 'task' in v]
+assert all(lane(v) or java(v['eventThread']) in ('Wisp Observer',None) for v in wisp), wisp
+assert not any(v.get('stackTrace') for v in wisp)
+preempts=of('Preempt')
+need(any(java(v['thread'])=='computing' and java(v['eventThread'])!='computing' for v in preempts), preempts)
+need(any(java(v['eventThread'])=='breathing' for v in preempts), preempts)
+late=[v for v in preempts if java(v['eventThread'])=='breathing']
+# ... with the time at which it happened: it computes for 50 ms then, and writes when it has waited again.
+ends_of_waits=[at(v)+secs(v) for v in parks if java(v['thread'])=='breathing']
+since=sorted(min((at(v)-t for t in ends_of_waits if t<=at(v)), default=1) for v in late)
+assert since[len(since)//2]>0.002, since
 known=('parker','owner','entering','computing')  # a child begins with the name of its maker
 assert all(java(v['thread']) in (None,v['threadName']) for v in wisp if v.get('threadName') in known), [(v['threadName'],v['thread']) for v in wisp if v.get('threadName') in known and java(v['thread'])!=v['threadName']]
 starts=of('TaskStart'); ends=of('TaskEnd')

@@ -27,6 +27,7 @@ final class Flight {
     private static final String[] REASONS = {"unknown", "lock", "time", "readable", "writable", "unknown"};
     /** As WaitPlace in runtime/jvm/own_events.h. */
     private static final String[] PLACES = {"park", "sleep", "wait", "poll", "poll", "read", "accept", "monitor"};
+    private static final int ELSEWHERE = PLACES.length;
     private static final String[] ENDS = {"woken", "timeout", "signal", "unknown"};
 
     private static volatile long settingsAt;
@@ -56,8 +57,8 @@ final class Flight {
     static native void kick();
 
     /**
-     * From now on threads write their waits, and their starts and ends, themselves, or do not. False: they cannot in this
-     * JVM.
+     * From now on threads write their waits, with what is noted of them by then, and their starts and ends themselves, or
+     * do not. False: they cannot in this JVM.
      */
     static native boolean ownEvents(boolean waits, boolean lives);
 
@@ -115,9 +116,9 @@ final class Flight {
         kinds |= Settings.smallest(recordings, Preempt.class, true, 0) < Long.MAX_VALUE ? 1 << PREEMPT : 0;
         long stall = Settings.smallest(recordings, Stall.class, true, 100_000_000);
         stalls = stall < Long.MAX_VALUE;
-        // A wait of which the thread cannot tell the time would be lost.
-        boolean ownWaits = own < Long.MAX_VALUE && readClock();
-        if (!ownEvents(ownWaits, lives != 0)) {
+        // An event of which the thread cannot tell the time would be lost.
+        boolean ownTime = (own < Long.MAX_VALUE || (kinds & ~(1 << PARK)) != 0) && readClock();
+        if (!ownEvents(ownTime, lives != 0)) {
             kinds |= lives;
         }
         recordsLives = lives != 0;
@@ -168,56 +169,53 @@ final class Flight {
     }
 
     private static void write(long[] w, int at) {
-        TaskEvent event;
-        switch ((int) w[at] & 0xff) {
-            case START:
-                event = new TaskStart();
-                break;
-            case END:
-                event = new TaskEnd();
-                break;
-            case PARK:
-                event = describe(new NativePark(), w, at);
-                break;
-            case STEAL:
-                Steal steal = new Steal();
-                steal.from = (int) w[at + 3];
-                event = steal;
-                break;
-            case HAND_OFF:
-                event = new HandOff();
-                break;
-            case PREEMPT:
-                event = new Preempt();
-                break;
-            default:
-                return;
-        }
+        TaskEvent event = make(w, at, ELSEWHERE);
         fill(event, w, at, Threads.seen(w[at + 4]));
         setTimes(event, w[at + 5], w[at + 6]);
         event.commit();
     }
 
-    private static WaitEvent describe(WaitEvent park, long[] w, int at) {
+    private static TaskEvent make(long[] w, int at, int place) {
+        switch ((int) w[at] & 0xff) {
+            case START:
+                return new TaskStart();
+            case END:
+                return new TaskEnd();
+            case PARK:
+                WaitEvent park = place == ELSEWHERE ? new NativePark() : new Park();
+                describe(park, w, at);
+                if (place != ELSEWHERE) {
+                    park.reason = PLACES[place];
+                }
+                return park;
+            case STEAL:
+                Steal steal = new Steal();
+                steal.from = (int) w[at + 3];
+                return steal;
+            case HAND_OFF:
+                return new HandOff();
+            case PREEMPT:
+                return new Preempt();
+            default:
+                throw new IllegalArgumentException("kind " + w[at]);
+        }
+    }
+
+    private static void describe(WaitEvent park, long[] w, int at) {
         park.endedBy = ENDS[(int) (w[at] >> 8) & 3];
         park.reason = REASONS[Math.min((int) (w[at] >> 16) & 0xff, REASONS.length - 1)];
         park.waker = w[at + 3];
         park.queued = w[at + 7];
         park.address = w[at + 8];
         park.descriptor = (int) w[at + 9];
-        return park;
     }
 
     /** On the thread that the event is about; who calls commits it. */
     static Event own(long[] w, int place) {
-        TaskEvent event;
-        if (((int) w[0] & 0xff) == PARK) {
-            WaitEvent park = describe(new Park(), w, 0);
-            park.reason = PLACES[place];
-            event = park;
+        TaskEvent event = make(w, 0, place);
+        int kind = (int) w[0] & 0xff;
+        if (kind != START && kind != END) {
             setTimes(event, w[5], w[6]);
-        } else {
-            event = ((int) w[0] & 0xff) == START ? new TaskStart() : new TaskEnd();
         }
         fill(event, w, 0, Thread.currentThread());
         return event;

@@ -7,11 +7,10 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Threshold;
 
-/** Written by the observer. */
 @Name("wisp.NativePark")
 @Label("Task Park in Native Code")
 @Category("Wisp")
-@Description("As Task Park, where the thread could not write it itself: inside the JVM or a native library")
+@Description("As Task Park, where the thread cannot write it at once: inside the JVM or a native library")
 @StackTrace(false)
 @Threshold("20 ms")
 final class NativePark extends WaitEvent {

@@ -7,9 +7,10 @@ import jdk.jfr.Label;
 import jdk.jfr.StackTrace;
 
 /**
- * What all events about a task say. All but {@link Park}, {@link TaskStart} and {@link TaskEnd} are written by the runtime's observer some tenths of a second
- * after they happened, so Flight Recorder's own field for the thread is the observer's, and there is no stack: the
- * thread that is meant is {@link #thread}.
+ * What all events about a task say. {@link Park}, {@link TaskStart} and {@link TaskEnd} are written by the thread
+ * itself when they happen; the others by the thread when it has next waited, or by the runtime's observer if that has
+ * not come after some tenths of a second. Flight Recorder's own field for the thread is then the observer's: the thread
+ * that is meant is {@link #thread}.
  */
 @Category("Wisp")
 @StackTrace(false)
