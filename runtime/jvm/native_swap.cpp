@@ -126,8 +126,7 @@ void find_park(JNIEnv* env, jclass unsafe) {
   g_tools->Deallocate(reinterpret_cast<unsigned char*>(table));
 }
 
-// ---- exchange, by the observer
-// -------------------------------------------------------------------
+// ---- exchange, by the observer -----------------------------------------------------------------
 
 // False: not now, perhaps later.
 bool find(JNIEnv* env, Method* m) {

@@ -17,7 +17,7 @@ alignas(kCacheLine) Observed g_observed;
 static constexpr uint32_t kCapacity = 8192;
 static constexpr uint32_t kHeldAtMost = kCapacity / 4;
 static constexpr uint32_t kOwnLook = 512;  // entries; a task holds the lock meanwhile
-static SpinLock g_log_lock;  // a leaf
+static SpinLock g_log_lock;                // a leaf
 static LogEvent* g_log = nullptr;
 static uint32_t g_log_first = 0, g_log_count = 0;
 static uint64_t g_log_lost = 0;
@@ -57,7 +57,8 @@ static LogEvent about(LogKind kind, const WispTask* task, const Carrier* carrier
   return e;
 }
 
-WISP_NOINLINE void log_event(LogKind kind, WispTask* task, const Carrier* carrier, uint64_t begin, uint32_t other) {
+WISP_NOINLINE void log_event(LogKind kind, WispTask* task, const Carrier* carrier, uint64_t begin,
+                             uint32_t other) {
   LogEvent e = about(kind, task, carrier);
   e.begin = begin != 0 ? begin : e.end;
   e.other = other;

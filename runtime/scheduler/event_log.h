@@ -29,7 +29,7 @@ struct LogEvent {
   LogKind kind;
   WakeReason woken;  // Park
   bool own_stack;    // Park: on an address of its own stack, as sleepers do
-  bool taken;      // out of the log, by its task
+  bool taken;        // out of the log, by its task
   char name[16];
 };
 

@@ -75,10 +75,10 @@ struct alignas(kCacheLine) WispTask {
   uint32_t signal_depth = 0;  // > 0 inside a signal handler
   std::atomic<uint32_t> join_state{0};  // sync/join.h
   bool detached = false;
-  bool block_used = false;        // the TLS block has had a thread before
-  char name[16] = {};             // as pthread_setname_np left it
-  uint64_t java_id = 0;           // Thread.getId() of its Java thread; 0 = unknown
-  LogScope* log_scope = nullptr;  // event_log.h; the task's own
+  bool block_used = false;               // the TLS block has had a thread before
+  char name[16] = {};                    // as pthread_setname_np left it
+  uint64_t java_id = 0;                  // Thread.getId() of its Java thread; 0 = unknown
+  LogScope* log_scope = nullptr;         // event_log.h; the task's own
   std::atomic<bool> log_pending{false};  // there may be events about it in the log
   // While somebody observes: when it was woken last (ticks), and by which task (number). The waker
   // writes, relaxed; the task reads when it runs again.
