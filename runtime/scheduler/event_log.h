@@ -75,7 +75,8 @@ bool log_has_own();
 uint32_t log_take_own(LogEvent* to, uint32_t room);
 
 // --- the reader, one thread
-// Which kinds from now on (bits), and how short a park or a hand-off may be. False: no memory.
+// Which kinds from now on (bits), and how short a park or a hand-off may be. What is in the log
+// from a time before nothing was wanted is dropped. False: no memory.
 bool log_want(uint32_t kinds, uint64_t park_ticks, uint64_t handoff_ticks);
 // Takes up to `room` events out; *lost: how many were dropped since the start. Those younger than
 // `held` ticks stay for their tasks, unless the log fills up.

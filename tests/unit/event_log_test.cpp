@@ -111,6 +111,25 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
   EXPECT_EQ(waits_for_word, 1);
 }
 
+TEST_F(EventLog, WhatWasLeftBeforeIsDropped) {
+  ASSERT_TRUE(log_want(kAll, 0, 0));
+  Latch done(1);
+  spawn([&] {
+    for (int i = 0; i < 3; ++i) sleep_ms(2);
+    done.count_down();
+  });
+  done.wait();
+  LogEvent one;
+  uint64_t lost = 0;
+  for (int i = 0; i < 60000 && log_take(&one, 1, &lost) == 0; ++i) usleep(1000);
+  ASSERT_TRUE(log_want(log_bit(LogKind::Park), 0, 0));  // the rest stays
+  ASSERT_EQ(log_take(&one, 1, &lost), 1u);
+  ASSERT_TRUE(log_want(0, 0, 0));
+  // The task may end only now.
+  ASSERT_TRUE(log_want(log_bit(LogKind::Park), us_to_ticks(3'600'000'000), 0));
+  EXPECT_EQ(log_take(&one, 1, &lost), 0u);
+}
+
 TEST_F(EventLog, OffItHoldsNothing) {
   ASSERT_TRUE(log_want(kAll, 0, 0));
   ASSERT_TRUE(log_want(0, 0, 0));
