@@ -98,7 +98,8 @@ for name, flags, span in (
         ("monitors-heavy", ["-XX:+UnlockDiagnosticVMOptions", "-XX:LockingMode=0"], (21, 24)),
         ("monitors-light", ["-XX:LockingMode=2"], (21, 24)),
         ("guarantee", ["-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=5"], (8, 24)),
-        ("large-code", ["-XX:+UseCountedLoopSafepoints"], (11, 99))):
+        ("large-code", ["-XX:+UseCountedLoopSafepoints"], (11, 99)),
+        ("compact-headers", ["-XX:+UseCompactObjectHeaders"], (25, 99))):
     simple(f"flags-{name}", "ParkAndRun", 3, flags=flags, jdks=span, timeout=180)
 for name, size, flags in (("xss-small", (6, 5), ["-Xss256k"]), ("xss-large", (3, 2), ["-Xss16m"])):
     simple(f"overflow-{name}", "OverflowStorm", *size, flags=flags, timeout=400)
