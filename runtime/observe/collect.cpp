@@ -22,7 +22,7 @@ uint64_t mean_ns(const std::atomic<uint64_t>& sum_ticks, const std::atomic<uint6
 }
 
 uint32_t id_of(const WispTask* task) {
-  return task == nullptr ? kNone : peek(task->tid) - kFirstTaskTid + 1;
+  return task == nullptr ? kNone : task_number(peek(task->tid));
 }
 
 struct Times {
@@ -87,7 +87,7 @@ void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times&
   memset(r, 0, sizeof *r);
   r->address = reinterpret_cast<uint64_t>(&t);
   r->tid = peek(t.tid);
-  r->id = r->tid - kFirstTaskTid + 1;
+  r->id = task_number(r->tid);
   TaskState state = t.state.load(std::memory_order_relaxed);
   r->state = static_cast<State>(state);
   r->handed_off = state == TaskState::Running && t.handoff.load() == HandOff::Taken;

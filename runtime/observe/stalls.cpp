@@ -79,7 +79,7 @@ Stall stall_of(const Worker& w, const WispTask* task, uint32_t carrier, uint64_t
   Stall stall{};
   stall.task = task;
   stall.tid = peek(task->tid);
-  stall.id = stall.tid - kFirstTaskTid + 1;
+  stall.id = task_number(stall.tid);
   stall.java_id = peek(task->java_id);
   stall.runs = task->times_run.load(std::memory_order_relaxed);
   stall.carrier = carrier;

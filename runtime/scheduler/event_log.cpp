@@ -43,12 +43,11 @@ static void put(const LogEvent& event, WispTask* task) {
   task->log_pending.store(true, std::memory_order_relaxed);
 }
 
-static uint32_t number_of(const WispTask* task) { return task->tid - kFirstTaskTid + 1; }
 
 static LogEvent about(LogKind kind, const WispTask* task, const Carrier* carrier) {
   LogEvent e{};
   e.kind = kind;
-  e.task = number_of(task);
+  e.task = task_number(task->tid);
   e.java_id = task->java_id;
   e.carrier = carrier != nullptr ? carrier->index : ~0u;
   e.other = ~0u;
@@ -148,7 +147,7 @@ uint32_t log_take_own(LogEvent* to, uint32_t room) {
   WispTask* self = current_task();
   RuntimeEntry entry;
   SpinGuard guard(g_log_lock);
-  uint32_t number = number_of(self), n = 0;
+  uint32_t number = task_number(self->tid), n = 0;
   uint32_t i = g_log_count > kOwnLook ? g_log_count - kOwnLook : 0;
   for (; i < g_log_count && n < room; ++i) {
     LogEvent& e = logged(i);

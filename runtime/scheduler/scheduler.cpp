@@ -66,7 +66,7 @@ static WISP_NOINLINE uint64_t ready_observed(WispTask* task, const ThreadSelf& m
   // the begin of the waker's slice where slices are brief.
   bool at_most = by_task && c != nullptr && me.task->brief_slice && !logs(LogKind::Park);
   uint64_t when = at_most ? c->now : ticks();
-  uint32_t by = by_task ? me.task->tid - kFirstTaskTid + 1 : ~0u;
+  uint32_t by = by_task ? task_number(me.task->tid) : ~0u;
   task->woken_by.store(by, std::memory_order_relaxed);
   task->woken_at.store(when, std::memory_order_relaxed);
   if (tracing()) trace_ready(c, task, by_task, io, at_most);

@@ -11,6 +11,9 @@ namespace wisp {
 constexpr uint32_t kFirstTaskTid = 1u << 22;
 constexpr uint32_t kLastTaskTid = (1u << 30) - 2;
 
+// What traces, event logs and observers call a task: 1 for the first tid. `tid` must be a task's.
+constexpr uint32_t task_number(uint32_t tid) { return tid - kFirstTaskTid + 1; }
+
 // For a forked child and for observers' tests.
 uint32_t pooled_tasks();
 

@@ -11,7 +11,7 @@ namespace wisp {
 alignas(kCacheLine) std::atomic<TraceRings*> g_trace{nullptr};
 
 static uint32_t id_of(const WispTask* task) {
-  return task != nullptr ? task->tid - kFirstTaskTid + 1 : kNoTraceTask;
+  return task != nullptr ? task_number(task->tid) : kNoTraceTask;
 }
 
 static inline void write(TraceRing& ring, TraceKind kind, uint32_t task, uint32_t other,

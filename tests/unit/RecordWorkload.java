@@ -86,7 +86,8 @@ public final class RecordWorkload {
             System.exit(1);
         }
         System.out.println("recorded " + seen);
-        System.exit(seen.size() >= 5 ? 0 : 2);
+        long reasons = seen.keySet().stream().filter(key -> !key.contains("wisp.")).count();
+        System.exit(reasons >= 5 ? 0 : 2);
     }
 
     private static void record(Path file, Thread sleeping, Map<String, Integer> seen) throws Exception {

@@ -41,7 +41,7 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
   // Twice what is to be seen once: a kernel thread that loses its processor sleeps no more when the
   // time has come meanwhile, and has no carrier to give away when SysMonitor has taken it.
   WispTask* waiter = spawn([&] {
-    id = current_task()->tid - kFirstTaskTid + 1;
+    id = task_number(current_task()->tid);
     sleep_ms(2);  // too short
     for (int i = 0; i < 2; ++i) {
       sleep_ms(40);
@@ -60,7 +60,7 @@ TEST_F(EventLog, LifeAndWaitsAboveTheThreshold) {
   std::atomic<uint32_t> waker{0};
   Latch woken(1);
   spawn([&] {
-    waker = current_task()->tid - kFirstTaskTid + 1;
+    waker = task_number(current_task()->tid);
     while (!waits || waiter->on_cpu.running()) sleep_ms(1);  // until it has left
     sleep_ms(100);
     word = 1;
@@ -157,7 +157,7 @@ TEST_F(EventLog, AScopeKeepsTheParksOfItsTask) {
   Latch done(2);
   EXPECT_FALSE(log_scope_open(&scope));  // this thread is no task
   spawn([&] {
-    id = current_task()->tid - kFirstTaskTid + 1;
+    id = task_number(current_task()->tid);
     opened = log_scope_open(&scope);
     again = log_scope_open(&second);
     while (scope.count < LogScope::kRoom) sleep_ms(6);
@@ -205,14 +205,14 @@ TEST_F(EventLog, ATaskTakesItsOwn) {
   EXPECT_EQ(log_take_own(nothing, 1), 0u);
   Latch slept(1), done(1);
   spawn([&] {
-    other = current_task()->tid - kFirstTaskTid + 1;
+    other = task_number(current_task()->tid);
     uint64_t before = current_task()->times_run;
     while (current_task()->times_run < before + 3) sleep_ms(6);
     slept.count_down();
   });
   slept.wait();
   spawn([&] {
-    id = current_task()->tid - kFirstTaskTid + 1;
+    id = task_number(current_task()->tid);
     had_before = log_has_own();
     uint64_t before = current_task()->times_run;
     while (current_task()->times_run < before + 5) sleep_ms(6);

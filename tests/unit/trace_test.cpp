@@ -41,7 +41,7 @@ uint64_t count_wakes(const Trace& trace, uint32_t task) {
   return n;
 }
 
-uint32_t id_of(const WispTask* task) { return task->tid - kFirstTaskTid + 1; }
+uint32_t id_of(const WispTask* task) { return task_number(task->tid); }
 
 // Two tasks that wake each other `rounds` times; their ids.
 std::pair<uint32_t, uint32_t> ping_pong(uint32_t rounds) {
