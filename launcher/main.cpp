@@ -15,7 +15,7 @@
 
 namespace {
 
-// CLI11's own footer would wrap and reorder; this text is compared with the man page by a test.
+// CLI11's own footer would wrap and reorder; a test compares the options with the man page.
 constexpr char kFooter[] = R"(
 Examples:
   wisp java -XX:+UseWisp2 -jar app.jar
