@@ -215,6 +215,20 @@ uint64_t timeout_of(int fd, int option) {
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_usec) * 1000u;
 }
 
+// The number got another file while a registration for the former one was under way, and the kernel
+// may now say the former life with the events of the new file, which would be taken for stale ones.
+// If the new file's own registration is still to come it puts that right itself: its ADD finds
+// something there and becomes a MOD. Acquire: the registration that set the flag.
+void register_again(int fd, Descriptor* d) {
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  while ((s & (kRegistered | kRegistering)) != 0) {
+    uint32_t life = life_of(s);
+    control(EPOLL_CTL_MOD, fd, life);  // also tells once more what is ready
+    s = d->state.load(std::memory_order_acquire);
+    if (life_of(s) == life) return;
+  }
+}
+
 }  // namespace
 
 Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
@@ -236,8 +250,9 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
   if (r == -EEXIST) r = control(EPOLL_CTL_MOD, fd, life);
   if (WISP_LIKELY(r == 0)) {
     count(g_registrations, 1);
-    bool same = descriptor_set_flags(d, life, kRegistered, kRegistering);
-    return same ? Wait::Ready : Wait::Ended;
+    if (WISP_LIKELY(descriptor_set_flags(d, life, kRegistered, kRegistering))) return Wait::Ready;
+    register_again(fd, d);
+    return Wait::Ended;
   }
   if (r == -EPERM) {  // a file that is always ready, as poll(2) says: nothing to wait for
     descriptor_set_flags(d, life, kStraight, kKindMask & ~kStraight);

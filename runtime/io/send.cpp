@@ -1,5 +1,7 @@
 // Sending. A blocking send on a stream returns when all is sent, or with what was sent before an
 // error, a signal or a timeout; datagrams are sent whole or not at all.
+#include <poll.h>
+
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
@@ -25,6 +27,13 @@ int socket_type(int fd) {
   return type;
 }
 
+// EAGAIN on a socket whose own buffer has room: a datagram socket that is not connected, and the
+// addressee is full (AF_UNIX). The kernel has no event for that, and each attempt makes one that
+// says "writable", so a wait would not wait. The kernel's own call does.
+bool full_elsewhere(const BlockingCall& call) {
+  return !call.is(kTcp) && ready_now(call.fd(), POLLOUT) && socket_type(call.fd()) == SOCK_DGRAM;
+}
+
 }  // namespace
 
 long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
@@ -45,7 +54,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
       if (done >= size || r == 0) return static_cast<long>(done);
       continue;
     }
-    if (r == -EAGAIN) r = call.wait(seen);
+    if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall) {
       r = call.make(
@@ -87,7 +96,7 @@ long send_message(int fd, const msghdr* m, int flags) {
       }
       continue;
     }
-    if (r == -EAGAIN) r = call.wait(seen);
+    if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall && done == 0) {
       return call.make([&] { return send_message_once(call.fd(), m, flags); });

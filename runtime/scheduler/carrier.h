@@ -17,12 +17,18 @@ struct alignas(128) Carrier {
   uint64_t slice_end = 0;                   // ticks when the inherited time slice of `next` ends
   // Counts dispatches; SysMonitor and thieves read it to see whether the carrier moves.
   std::atomic<uint64_t> switches{0};
-  uint64_t timer_check_at = ~0ull;  // ticks when next_deadline is due; owner's guess, maybe early
+  // Ticks when next_deadline is due, or earlier; the owner looks at each switch. Written under
+  // timer_lock.
+  std::atomic<uint64_t> timer_check_at{~0ull};
   uint32_t picks = 0;
   uint32_t index = 0;
   bool alone = false;  // the only carrier: there are no thieves
 
   RunQueue<WispTask, 256> queue;
+
+  bool timer_check_due(uint64_t at) const {
+    return at >= timer_check_at.load(std::memory_order_relaxed);
+  }
 
   // --- owner's access to its runnable tasks
   // acq_rel where thieves exist: whoever gets the task sees what its waker wrote (release), and a

@@ -110,7 +110,7 @@ WispTask* pick_next(Carrier* c) {
   Scheduler& s = g_scheduler;
   if (chaos())
     if (WispTask* t = chaos_pick(c)) return t;
-  if (WISP_UNLIKELY(c->now >= c->timer_check_at)) fire_timers(c, c, monotonic_ns());
+  if (WISP_UNLIKELY(c->timer_check_due(c->now))) fire_timers(c, c, monotonic_ns());
   if (poll_is_due(c->now)) poll_events(c);
   // Work from outside gets its turn even when this carrier never runs dry.
   if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
@@ -271,7 +271,7 @@ void yield_current(WispTask* self) {
     // An empty house: the yield is the kernel's, GC and compiler threads want the core, too. But
     // first what a timer or a descriptor has for us.
     c->now = ticks();
-    if (c->now < c->timer_check_at && !poll_is_due(c->now)) {
+    if (!c->timer_check_due(c->now) && !poll_is_due(c->now)) {
       kernel::sched_yield();
       return;
     }

@@ -43,7 +43,6 @@ static void put(const LogEvent& event, WispTask* task) {
   task->log_pending.store(true, std::memory_order_relaxed);
 }
 
-
 static LogEvent about(LogKind kind, const WispTask* task, const Carrier* carrier) {
   LogEvent e{};
   e.kind = kind;

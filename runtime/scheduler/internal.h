@@ -104,6 +104,9 @@ uint32_t poll_events(Carrier* into);
 // carrier for what it woke.
 enum class EventWait { NotThere, Waited, Bound };
 EventWait wait_for_events(Worker* worker, uint64_t deadline_ns);
+// A carrier is busy from now on, or stays so while a worker leaves the pump: SysMonitor has to look
+// at the pump if no worker is in it.
+void pump_may_be_empty();
 inline bool poll_is_due(uint64_t now) {
   return WISP_UNLIKELY(now >= g_poll_at.load(std::memory_order_relaxed));
 }

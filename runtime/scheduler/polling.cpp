@@ -64,6 +64,14 @@ uint32_t poll_events(Carrier* into) {
   return n;
 }
 
+void pump_may_be_empty() {
+  // seq_cst: a carrier was taken (the idle set), then this looks at SysMonitor's laziness.
+  // SysMonitor stores that, then looks at the idle set once more: one of the two sees the other.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (g_poller.load(std::memory_order_relaxed) != nullptr && !g_scheduler.idle.polling())
+    sysmon_notice();
+}
+
 // A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as
 // soon as that one is chosen for a carrier, but until it has really left nobody else may go in: the
 // other would take away the interruption that was meant for it, and the carrier would wait with it.
@@ -77,7 +85,10 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   // global queue, and preempt a sender for it (seen: two context switches for each message). Busy
   // carriers look for themselves, in batches. Who is in here when the last carrier gets busy leaves
   // with the next event.
-  if (g_scheduler.idle.idle() == 0) return EventWait::NotThere;
+  if (g_scheduler.idle.idle() == 0) {
+    pump_may_be_empty();
+    return EventWait::NotThere;
+  }
   if (g_occupied.exchange(true, std::memory_order_acquire)) return EventWait::NotThere;
   if (!g_scheduler.idle.become_poller(w)) {
     g_occupied.store(false, std::memory_order_release);
@@ -99,8 +110,7 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   w->polling.store(false, std::memory_order_seq_cst);
   g_occupied.store(false, std::memory_order_release);
   if (woken.count == 0) {
-    // False: it was chosen for a carrier (`wake` says so or is about to), and the pump is empty.
-    if (!g_scheduler.idle.stop_polling(w)) sysmon_notice();
+    g_scheduler.idle.stop_polling(w);  // false: chosen for a carrier, `wake` says so or is about to
     return EventWait::Waited;
   }
   // An idle carrier for what we woke, unless we were given one meanwhile.
@@ -109,8 +119,6 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     g_poll_at.store(w->carrier->now + us_to_ticks(kBusyPollUs), std::memory_order_relaxed);
     uint32_t n = woken.count;
     hand_out(&woken, w->carrier);
-    // Nobody is in the pump now; SysMonitor sends somebody if this carrier does not come back.
-    sysmon_notice();
     if (n > 1) announce_work();
     return EventWait::Bound;
   }

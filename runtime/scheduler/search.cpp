@@ -90,7 +90,7 @@ WispTask* search(Worker* w, Carrier* c) {
       }
     }
     c->now = now;
-    if (now >= c->timer_check_at && fire_timers(c, c, monotonic_ns()) != 0)
+    if (c->timer_check_due(now) && fire_timers(c, c, monotonic_ns()) != 0)
       if (WispTask* t = c->pop()) return t;
     if (now - start > spin && !hope) break;
     for (int i = 0; i < 8; ++i) cpu_pause();

@@ -18,6 +18,11 @@ static uint64_t ticks_at(uint64_t deadline_ns, uint64_t now_ns) {
   return us > 3600000000ull ? ~0ull : ticks() + us * g_ticks_per_us;
 }
 
+// timer_lock held. Relaxed: the owner may see it a switch late, and takes the lock to act on it.
+static void set_check(Carrier* c, uint64_t at) {
+  c->timer_check_at.store(at, std::memory_order_relaxed);
+}
+
 void timer_arm(WispTask* self, uint64_t deadline_ns) {
   Scheduler& s = g_scheduler;
   // A handed-off task has no carrier: any heap will do, SysMonitor watches them all.
@@ -29,11 +34,14 @@ void timer_arm(WispTask* self, uint64_t deadline_ns) {
   c->timer_lock.lock();
   c->timers.insert(node);
   bool first = c->timers.first() == node;
+  bool own = self->carrier == c;
   refresh(c);
+  // A foreign carrier that switches all the time is not looked at by SysMonitor: it is to look for
+  // itself, at its next switch.
+  if (first) set_check(c, own ? ticks_at(deadline_ns, monotonic_ns()) : 0);
   c->timer_lock.unlock();
   if (!first) return;
-  if (self->carrier == c) {
-    c->timer_check_at = ticks_at(deadline_ns, monotonic_ns());
+  if (own) {
     // If the carrier goes on with a task that never comes back, only SysMonitor sees this deadline.
     if (c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty())
       sysmon_watch_deadline(deadline_ns);
@@ -67,8 +75,9 @@ uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns) {
       ++count;
     }
     refresh(heap);
+    if (into == heap)
+      set_check(heap, ticks_at(heap->next_deadline.load(std::memory_order_relaxed), now_ns));
   }
-  if (into == heap) heap->timer_check_at = ticks_at(heap->next_deadline.load(), now_ns);
   while (fired != nullptr) {
     WispTask* t = fired;
     fired = t->queue_next;

@@ -164,6 +164,7 @@ static WispTask* next_task(Worker* w) {
     forget_own_cpu(w);
     // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched
     // may now be watched by nobody.
+    pump_may_be_empty();
     uint64_t deadline = earliest_deadline();
     if (deadline < watched_deadline() && s.carrier_count > 0) sysmon_watch_deadline(deadline);
   }

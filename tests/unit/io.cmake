@@ -1,5 +1,12 @@
 wisp_unit_test(wisp_io_test
   SOURCES unit/io_transfer_test.cpp unit/io_wait_test.cpp unit/io_life_test.cpp unit/io_pump_test.cpp
+  unit/io_registration_test.cpp
   unit/io_child_test.cpp
   LIBS wisp_io wisp_signal wisp_sync wisp_scheduler)
 wisp_carriers_test(wisp_io_test)
+
+# On its own: in this process SysMonitor can sleep.
+wisp_unit_test(wisp_overlooked_test
+  SOURCES unit/overlooked_test.cpp
+  LIBS wisp_io wisp_signal wisp_sync wisp_scheduler)
+wisp_carriers_test(wisp_overlooked_test)

@@ -158,21 +158,6 @@ TEST(IoLife, NobodyWaitsForAClosedNumber) {
   }
 }
 
-// The end of a life that nobody waited in moves no word: who comes too late must not park.
-TEST(IoLife, NoRegistrationInAnEndedLife) {
-  start_scheduler();
-  Pipe p;
-  io::Descriptor* d = io::descriptor_find(p.in);
-  uint32_t life = io::life_of(d->state.load());
-  EXPECT_EQ(io::pump_register(p.in, d, life, false), io::Wait::Ready);
-  EXPECT_EQ(io::pump_register(p.in, d, life, false), io::Wait::Ready);
-  EXPECT_EQ(io::pump_register(p.in, d, life, true), io::Wait::Ready);
-  io::descriptor_replaced(p.in, -1);
-  for (bool verify : {false, true})
-    EXPECT_EQ(io::pump_register(p.in, d, life, verify), io::Wait::Ended);
-  close_fd(p.in), close_fd(p.out);
-}
-
 // poll holds no file: whenever another one is put under the number, poll finds that one.
 TEST(IoLife, PollSeesTheFileThatReplaces) {
   Pipe marker;

@@ -34,6 +34,10 @@ inline int carriers() {
   return n != nullptr ? atoi(n) : 2;
 }
 
+// Stacks are trimmed all the time. A program of tests in which SysMonitor has to sleep says so
+// before the scheduler starts: 0 is never.
+inline uint32_t g_trim_ms = 1;
+
 inline void start_scheduler() {
   static bool started = [] {
     const char* why = nullptr;
@@ -52,7 +56,7 @@ inline void start_scheduler() {
     SchedulerConfig config;
     config.carriers = carriers();
     config.stack_size = 128 * 1024;
-    config.trim_ms = 1;  // all the time
+    config.trim_ms = g_trim_ms;
     return scheduler_start(config);
   }();
   if (!started) abort();
