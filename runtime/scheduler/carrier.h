@@ -113,6 +113,7 @@ struct Worker {
   // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the
   // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
   std::atomic<bool> polling{false};
+  bool left_pump_for_timer = false;  // its own note: see send_to_pump_instead (sleep.cpp)
   Worker* next = nullptr;  // in the spare list
   Worker* all_next = nullptr;
   // The stall finder's private notes (observe/stalls.cpp).

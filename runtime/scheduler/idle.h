@@ -74,10 +74,12 @@ class IdleSet {
     return ok;
   }
   bool polling() const { return poller_.load(std::memory_order_relaxed) != nullptr; }
-  // A spare for an errand of its own, without a carrier; null if there is none.
-  WorkerT* take_any_spare() {
+  // A spare for an errand of its own, without a carrier, and not `asks`; null if there is none.
+  WorkerT* take_any_spare(const WorkerT* asks = nullptr) {
     lock_.lock();
-    WorkerT* worker = workers_ != nullptr ? pop_spare() : nullptr;
+    WorkerT* worker = workers_;
+    if (worker != nullptr && worker == asks) worker = worker->next;
+    if (worker != nullptr) remove_spare(worker);
     lock_.unlock();
     return worker;
   }

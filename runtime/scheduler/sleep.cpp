@@ -67,6 +67,19 @@ static bool start_helping(Worker* w, uint64_t deadline_ns) {
   return false;
 }
 
+// Who has left the pump for a timer and now watches the next one would leave it again, and each
+// time SysMonitor has to be told (pump_may_be_empty): another spare waits there from now on. Should
+// that one find all carriers busy and not go in, it tells SysMonitor itself.
+static bool send_to_pump_instead(Worker* w) {
+  Scheduler& s = g_scheduler;
+  if (!w->left_pump_for_timer || s.idle.polling()) return false;
+  w->left_pump_for_timer = false;
+  Worker* other = s.idle.take_any_spare(w);
+  if (other == nullptr) return false;
+  wake_worker(other, kGoToPump);
+  return true;
+}
+
 // The spare worker sleeps, in the event pump if nobody else is there. Returns with w->carrier set.
 void sleep_until_bound(Worker* w) {
   Scheduler& s = g_scheduler;
@@ -78,7 +91,8 @@ void sleep_until_bound(Worker* w) {
     bool ahead = until != kForever && s.forecast.expects_help();
     if (ahead) until -= s.forecast.lead_ns();
     bool in_time = ahead && monotonic_ns() < until;
-    EventWait waited = wait_for_events(w, until);
+    EventWait waited = EventWait::NotThere;
+    if (watch != Watch::Deadline || !send_to_pump_instead(w)) waited = wait_for_events(w, until);
     if (waited == EventWait::NotThere) sleep_on_futex(w, until);
     // Bound by itself, so no wake is on its way. In every other case w->carrier says nothing before
     // `wake` does: who takes a worker from the lists binds it first and stores `wake` later.
@@ -114,6 +128,7 @@ void sleep_until_bound(Worker* w) {
     uint64_t now = monotonic_ns();
     if (deadline > now) continue;
     // A deadline passed and nobody else is awake to see to it.
+    w->left_pump_for_timer = waited == EventWait::Waited;
     if (s.idle.take_back(w)) {
       s.forecast.timer_fired(ticks());
       for (uint32_t i = 0; i < s.carrier_count; ++i)
