@@ -121,6 +121,15 @@ class Run(unittest.TestCase):
         for word in (machine["kernel"], machine["cpu"], machine["commit"], "--runs 2", "invented for this test"):
             self.assertIn(word, text)
 
+    def test_published_figures_stand_in_the_table_they_belong_to(self):
+        row = r"\| published: 1.0 +\| +\| +0.5 <&> \| +\| +invented as well \|"
+        for text in (self.done.stdout, (self.folder / "report.md").read_text()):
+            table = next(t for t in text.split("\n\n") if "Wisp : plain" in t and "| jdk" in t)
+            self.assertRegex(table, row)
+            self.assertEqual(text.count("invented as well"), 1)
+        table, = re.findall(r"<table><caption>Milliseconds.*?</table>", (self.folder / "report.html").read_text().replace("\n", ""))[:1]
+        self.assertIn('<tr class=published><td>published: 1.0</td><td></td><td>0.5 &lt;&amp;&gt;</td>', table)
+
     def test_csv_parses(self):
         rows = list(csv.DictReader((self.folder / "report.csv").read_text().splitlines()))
         figures = {(r["workload"], r["kind"]): float(r["median"]) for r in rows if r["metric"] == "ms"}

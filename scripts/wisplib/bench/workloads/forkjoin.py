@@ -2,11 +2,11 @@
 
 from wisplib import jvm, stats, table
 from wisplib.bench import plots
-from wisplib.bench.workload import Note, Plot, Published, Series, Table, Workload
+from wisplib.bench.workload import Beside, Note, Plot, Published, Series, Table, Workload, beside
 
 PHASES = ("first_handoff_us", "ramp_up_us", "full_parallelism_us", "catch_up_us", "result_handoff_us")
 STUDY = "A. Shipilev, fork/join wake-ups, 2012"
-VANILLA, BUSY = (60, 240, 20, 15, 10), (5, 10, 55, 10, 10)  # his breakdowns, in the order of PHASES
+BREAKDOWNS = (("vanilla", (60, 240, 20, 15, 10)), ("busy loop", (5, 10, 55, 10, 10)))  # his, in the order of PHASES
 
 
 class ForkJoin(Workload):
@@ -25,10 +25,10 @@ class ForkJoin(Workload):
     units = {"us_per_op": "us", "cpu_us_per_op": "us", "kernel_sleeps_per_op": "1", **{p: "us" for p in PHASES}}
     budget, weight = 1500, 160
     published = (
-        Published("vanilla (60+240+20+15+10)", "429 ± 22", "us/op", STUDY),
-        Published("three wake-ups", "415 ± 15", "us/op", STUDY),
-        Published("four wake-ups", "390 ± 18", "us/op", STUDY),
-        Published("busy-looping scan (5+10+55+10+10)", "150 ± 15", "us/op", STUDY),
+        Published("vanilla (60+240+20+15+10)", "429 ± 22", "us/op", STUDY, "plain us", {"jdk": "vanilla"}),
+        Published("three wake-ups", "415 ± 15", "us/op", STUDY, "plain us", {"jdk": "three wake-ups"}),
+        Published("four wake-ups", "390 ± 18", "us/op", STUDY, "plain us", {"jdk": "four wake-ups"}),
+        Published("busy-looping scan (5+10+55+10+10)", "150 ± 15", "us/op", STUDY, "plain us", {"jdk": "busy-looping scan"}),
     )
 
     def prepare(self, context):
@@ -67,13 +67,12 @@ class ForkJoin(Workload):
             found = stats.median_ratio(results.values("us_per_op", **key, kind=jvm.PLAIN),
                                        results.values("us_per_op", **key, kind=jvm.WISP))
             figures.append(row + [f"{table.number(found[0])}×" if found else "–"])
-        yield Table("Per operation", ["jdk", "pool", "pause us", "plain us", "CPU us", "kernel sleeps", "Wisp us", "CPU us",
-                                      "kernel sleeps", "Wisp faster"], figures)
-        for name, means in (("published: vanilla", VANILLA), ("published: busy loop", BUSY)):
-            phases.append([name, "", "", "", *means, sum(means), ""])
-            stacks.append((name, means))
+        yield beside(Table("Per operation", ["jdk", "pool", "pause us", "plain us", "CPU us", "kernel sleeps", "Wisp us", "CPU us",
+                                             "kernel sleeps", "Wisp faster"], figures), self.published)
+        breakdowns = [Beside([f"published: {name}", "", "", "", *means, sum(means), ""], STUDY, ()) for name, means in BREAKDOWNS]
+        stacks += [(f"published: {name}", means) for name, means in BREAKDOWNS]
         yield Table("Phases of one operation, us", ["kind", "jdk", "pool", "pause us", "first handoff", "ramp-up",
-                                                    "full parallelism", "catch-up", "result handoff", "sum", "workers"], phases)
+                                                    "full parallelism", "catch-up", "result handoff", "sum", "workers"], phases, breakdowns)
         yield Note("Where one worker did all, its work counts as full parallelism. The traced operations are slower than the measured ones by what the trace costs. The published phases do "
                    "not add up to the published totals.")
         yield Plot("phases", f"Where the time of one operation goes, JDK {keys[-1][0]}",
