@@ -1,4 +1,4 @@
-"""The statistics of the reports (scripts/wisplib/stats.py), and the trace reading of the fork/join workload."""
+"""The statistics of the reports (scripts/wisplib/stats.py), what a report shows, and the runner's rounds and deadlines."""
 
 import argparse
 import sys
@@ -247,29 +247,6 @@ class Rounds(unittest.TestCase):
         self.assertAlmostEqual(context.limit(second), whole, delta=1)
         self.assertIsNone(fakes.context(full=True).limit(first))
         self.assertEqual(fakes.context().limit(first), runner.QUICK_LIMIT)
-
-
-class ForkJoinTrace(unittest.TestCase):
-    def test_phases_must_fill_the_operation(self):
-        command.load_workloads()
-        forkjoin = sys.modules["wisplib.bench.workloads.forkjoin"]
-        values = dict({p: "20" for p in forkjoin.PHASES}, traced_total_us="102")
-        self.assertIs(forkjoin.adding_up(values), values)
-        with self.assertRaisesRegex(jvm.Failure, "add up to 100.0 us, the submitter measured 140.0"):
-            forkjoin.adding_up(dict(values, traced_total_us="140"))
-
-    def test_timeline_and_phases(self):
-        command.load_workloads()
-        read = sys.modules["wisplib.bench.workloads.forkjoin"].read_timeline
-        lanes, bounds = read(
-            "submitter SUBMIT@0 PARK@1000 UNPARK@100000|"
-            "worker BEGIN@40000 LEAF@41000 LEAF_END@51000 END@52000|"
-            "worker BEGIN@10000 FORK@11000 JOIN@12000 BEGIN@13000 LEAF@14000 LEAF_END@15000 END@16000 JOINED@80000 END@90000")
-        self.assertEqual(bounds, [0, 10, 40, 52, 90, 100])
-        self.assertEqual([name for name, _ in lanes], ["submitter", "worker 1", "worker 2"])
-        self.assertEqual(lanes[0][1], [("submitter waits", 1, 100)])
-        self.assertEqual(lanes[1][1], [("computes", 14, 15), ("waits in a join", 12, 80), ("divides or looks for work", 10, 90)])
-        self.assertEqual(lanes[2][1], [("computes", 41, 51), ("divides or looks for work", 40, 52)])
 
 
 if __name__ == "__main__":

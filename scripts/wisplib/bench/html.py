@@ -30,6 +30,7 @@ def grid(header, rows, caption="", text=False, published=0):
     """published: how many of the last rows are not ours."""
     out = [f'<table{" class=text" if text else ""}>', f"<caption>{escape(caption)}</caption>" if caption else "",
            "<tr>" + "".join(f"<th>{escape(str(h))}</th>" for h in header) + "</tr>" if any(header) else ""]
+    rows = list(rows)
     for number, row in enumerate(rows):
         ours = number < len(rows) - published
         cells = []

@@ -46,6 +46,7 @@ class Series:
     def __init__(self, run, **key):
         self.run, self.key = run, {k: str(v) for k, v in key.items()}
         self.samples, self.failure = [], None
+        self.texts = {}  # what the latest run said that is no number
 
     def label(self):
         words = dict(self.key)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from wisplib import jvm
 from wisplib.bench import plots
-from wisplib.bench.workload import Plot, Published, Series, Unavailable, Workload, beside, by_kind
+from wisplib.bench.workload import Note, Plot, Published, Series, Unavailable, Workload, beside, by_kind
 
 HERE = Path(__file__).parent
 
@@ -64,4 +64,20 @@ class Nowhere(Workload):
         raise Unavailable("no quantum processor here; install one")
 
 
-WORKLOADS = [Tiny(), Wrong(), Sometimes(), Nowhere()]
+class Parked(Workload):
+    name, order, title = "parked", 94, "Parks of a pool's workers"
+
+    def prepare(self, context):
+        jvm.build_bench()
+
+    def series(self, context):
+        for kind in (jvm.PLAIN, jvm.WISP):
+            yield Series(lambda kind=kind: jvm.run(context.jdks[0], kind, jvm.ALL_CORES, "ForkJoinRampUp",
+                                                   ["--parallelism", 4, "--ops", 10, "--traced", 40]), kind=kind)
+
+    def parts(self, context, results):
+        for one in results.series:
+            yield Note(f"{one.key['kind']}: {one.texts.get('no_parks')}; {one.texts.get('timeline')}")
+
+
+WORKLOADS = [Tiny(), Wrong(), Sometimes(), Nowhere(), Parked()]
