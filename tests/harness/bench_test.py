@@ -128,7 +128,7 @@ class Run(unittest.TestCase):
             table = next(t for t in text.split("\n\n") if "Wisp : plain" in t and "| jdk" in t)
             self.assertRegex(table, row)
             self.assertEqual(text.count("invented as well"), 1)
-        table, = re.findall(r"<table><caption>Milliseconds.*?</table>", (self.folder / "report.html").read_text().replace("\n", ""))[:1]
+        table, = re.findall(r"<table class=sources><caption>Milliseconds.*?</table>", (self.folder / "report.html").read_text().replace("\n", ""))[:1]
         self.assertIn('<tr class=published><td>published: 1.0</td><td></td><td>0.5 &lt;&amp;&gt;</td>', table)
 
     def test_csv_parses(self):

@@ -16,7 +16,7 @@ table { border-collapse: collapse; margin: .8rem 0 1.2rem; font-variant-numeric:
 th, td { padding: .26rem .7rem; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: top; }
 th { border-bottom: 1.5px solid var(--ink); font-weight: 600; } th:first-child, td:first-child { text-align: left; }
 table.text td, table.text th { text-align: left; } caption { text-align: left; font-weight: 600; padding-bottom: .25rem; }
-tr.published td { color: var(--soft); font-style: italic; } tr.published td:last-child { text-align: left; }
+tr.published td { color: var(--soft); font-style: italic; } table.sources th:last-child, tr.published td:last-child { text-align: left; }
 td.failed { color: #a3241c; } td.wisp { color: var(--wisp); font-weight: 600; }
 figure { margin: 1.2rem 0; } figure img { width: 100%; height: auto; } figcaption { color: var(--soft); font-size: .87rem; }
 li.failed { color: #a3241c; } p.busy { border-left: 4px solid #a3241c; padding-left: .8rem; font-weight: 600; } ul { font-size: .87rem; color: var(--soft); } li { overflow-wrap: anywhere; }
@@ -28,7 +28,8 @@ nav a { color: var(--wisp); margin-right: 1rem; text-decoration: none; }
 
 def grid(header, rows, caption="", text=False, published=0):
     """published: how many of the last rows are not ours."""
-    out = [f'<table{" class=text" if text else ""}>', f"<caption>{escape(caption)}</caption>" if caption else "",
+    kind = " class=text" if text else " class=sources" if published else ""
+    out = [f"<table{kind}>", f"<caption>{escape(caption)}</caption>" if caption else "",
            "<tr>" + "".join(f"<th>{escape(str(h))}</th>" for h in header) + "</tr>" if any(header) else ""]
     rows = list(rows)
     for number, row in enumerate(rows):

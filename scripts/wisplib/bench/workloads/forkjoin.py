@@ -85,15 +85,16 @@ class ForkJoin(Workload):
                     "unparks until the result", "parks until the result", "parks until the next submission", "error of a time, us"],
                     list(self.parks(results)))
         for why, jdks in self.without_parks(results).items():
-            yield Note(f"No parks of the workers on {', '.join(jdks)}: {why}.")
+            yield Note(f"When the workers parked is not known on {', '.join(jdks)}: {why}.")
         yield Note("Where one worker did all, its work counts as full parallelism. The traced operations are slower than the measured ones by what the trace costs. The published phases do "
                    "not add up to the published totals.")
         yield Plot("phases", f"Where the time of one operation goes, JDK {keys[-1][0]}",
                    lambda: plots.stacked("Phases of one operation", "us", stacks))
         panels = [panel for kind in (jvm.PLAIN, jvm.WISP) for panel in self.timelines(results, kind)]
         if panels:
-            yield Plot("timeline", "One operation, the one of median length: what each worker of the pool does. Where a lane is empty "
-                       "the pool's code scans, or the thread waits for a processor; where no parks are known, it may be parked.",
+            yield Plot("timeline", "One operation, the one of median length: what each worker of the pool does. Triangles: it runs "
+                       "again after a park; ticks: it forks. Where a lane is empty the pool's code scans, or the thread waits for a "
+                       "processor; where no parks are known, it may be parked.",
                        lambda: plots.timeline(panels))
 
     @staticmethod
