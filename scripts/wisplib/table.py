@@ -3,6 +3,7 @@
 import platform
 import time
 from pathlib import Path
+from statistics import fmean
 
 from .stats import median_mad  # noqa: F401 (part of what a table states)
 
@@ -32,6 +33,12 @@ def spread(samples):
     """The median with its spread; alone when there was one run."""
     median, mad = median_mad(samples)
     return f"{number(median)} ± {number(mad)}" if len(samples) > 1 else number(median)
+
+
+def mean_range(samples):
+    """The mean with the least and the most; alone when there was one run."""
+    mean = fmean(samples)
+    return f"{number(mean)} ({number(min(samples))} … {number(max(samples))})" if len(samples) > 1 else number(mean)
 
 
 def cpu_model():

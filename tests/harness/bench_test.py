@@ -15,6 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "scripts"))
 from wisplib import jdks  # noqa: E402
+import fakes  # noqa: E402
 
 WISP = ""
 JDK = ""
@@ -64,7 +65,7 @@ class Arguments(unittest.TestCase):
         for option in set(re.findall(r"--[a-z]+", done.stdout)) - {"--help"}:
             self.assertIn(option, man)
         for name in re.findall(r"^  ([a-z]+) ", done.stdout.split("workloads:")[1], re.MULTILINE):
-            if name not in ("tiny", "wrong", "sometimes", "nowhere"):  # this test's own
+            if name not in ("tiny", "wrong", "sometimes", "nowhere", "parked"):  # this test's own
                 self.assertRegex(man, rf"[ ,]{name}[,;]")
 
     def test_without_python(self):
@@ -121,6 +122,15 @@ class Run(unittest.TestCase):
         for word in (machine["kernel"], machine["cpu"], machine["commit"], "--runs 2", "invented for this test"):
             self.assertIn(word, text)
 
+    def test_published_figures_stand_in_the_table_they_belong_to(self):
+        row = r"\| published: 1.0 +\| +\| +0.5 <&> \| +\| +invented as well \|"
+        for text in (self.done.stdout, (self.folder / "report.md").read_text()):
+            table = next(t for t in text.split("\n\n") if "Wisp : plain" in t and "| jdk" in t)
+            self.assertRegex(table, row)
+            self.assertEqual(text.count("invented as well"), 1)
+        table, = re.findall(r"<table class=sources><caption>Milliseconds.*?</table>", (self.folder / "report.html").read_text().replace("\n", ""))[:1]
+        self.assertIn('<tr class=published><td>published: 1.0</td><td></td><td>0.5 &lt;&amp;&gt;</td>', table)
+
     def test_csv_parses(self):
         rows = list(csv.DictReader((self.folder / "report.csv").read_text().splitlines()))
         figures = {(r["workload"], r["kind"]): float(r["median"]) for r in rows if r["metric"] == "ms"}
@@ -137,6 +147,43 @@ class Run(unittest.TestCase):
         drawn = (self.folder / "tiny-bars.svg").is_file()
         self.assertEqual(drawn, "data:image/svg+xml" in text)
         self.assertEqual(drawn, "Plots are left out" not in text)
+
+
+class Parks(unittest.TestCase):
+    """What Flight Recorder says of a pool's workers, on the axis of the program's own notes."""
+
+    def run_on(self, jdk):
+        with tempfile.TemporaryDirectory() as folder:
+            done = bench("parked", "--runs", 1, "--jdks", jdk.label, "--out", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            series = json.loads((Path(folder) / "report.json").read_text())["workloads"][0]["series"]
+        notes = dict(re.findall("^(plain|wisp): (.*)$", done.stdout, re.MULTILINE))
+        return {one["key"]["kind"]: ({m: f["median"] for m, f in one["summary"].items()}, notes[one["key"]["kind"]]) for one in series}
+
+    def test_with_a_recorder(self):
+        jdk = next((j for j in reversed(jdks.find()) if fakes.has_flight_recorder(j)), None)
+        if jdk is None:
+            self.skipTest("no JDK with Flight Recorder")
+        for kind, (values, note) in self.run_on(jdk).items():
+            with self.subTest(kind):
+                self.assertTrue(note.startswith("None; submitter SUBMIT@0 "), note[:300])
+                self.assertRegex(note, r"\|worker PARK@-\d+ UNPARK@\d+ (PARK@\d+ UNPARK@\d+ )*BEGIN@")
+                self.assertGreater(values["asleep_at_submit"], 1)
+                self.assertLessEqual(values["asleep_at_submit"], 4)
+                self.assertGreaterEqual(values["unparks_until_result"], 1)
+                self.assertGreaterEqual(values["parks_per_op"], values["parks_until_result"])
+                self.assertGreater(values["parks_per_op"], 1)
+                self.assertLess(values["park_error_us"], 20)
+
+    def test_without_one(self):
+        jdk = next((j for j in jdks.find() if not fakes.has_flight_recorder(j)), None)
+        if jdk is None:
+            self.skipTest("each JDK has Flight Recorder")
+        for kind, (values, note) in self.run_on(jdk).items():
+            with self.subTest(kind):
+                self.assertIn("has no Flight Recorder; submitter SUBMIT@0 ", note)
+                self.assertNotIn("parks_per_op", values)
+                self.assertRegex(note, r"\|worker BEGIN@")
 
 
 class WithoutMatplotlib(unittest.TestCase):

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from wisplib import jdks, jvm  # noqa: E402
 from wisplib.bench import cluster, native  # noqa: E402
+import fakes  # noqa: E402
 
 # program, what of its source, what instead, arguments
 BROKEN = [
@@ -64,6 +65,29 @@ class Programs(unittest.TestCase):
                     self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                     self.assertIn("WRONG RESULT", done.stderr)
                     self.assertNotIn("check=ok", done.stdout)
+
+
+class Parks(unittest.TestCase):
+    def test_by_a_wrong_clock_there_are_none(self):
+        """A worker would be at work while it is parked."""
+        jdk = next((j for j in reversed(jdks.find()) if fakes.has_flight_recorder(j)), None)
+        if jdk is None:
+            self.skipTest("no JDK with Flight Recorder")
+        source, = jvm.BENCH_SOURCES.rglob("ParkClock.java")
+        old = "return recorded - distance[mark] - "
+        for wrong in ("", "+ 100_000"):
+            with self.subTest(wrong), tempfile.TemporaryDirectory() as folder:
+                text = source.read_text()
+                self.assertEqual(text.count(old), 1)
+                changed = Path(folder) / "ParkClock.java"
+                changed.write_text(text.replace(old, f"return recorded - distance[mark] {wrong} - "))
+                jvm.compile_java([changed], Path(folder) / "classes", [jvm.build_bench()])
+                done = subprocess.run([f"{jdk.home}/bin/java", "-cp", f"{folder}/classes:{jvm.bench_classes()}", "wisp.bench.ForkJoinRampUp",
+                                       "--parallelism", "4", "--ops", "10", "--traced", "40"], env=jdks.plain_environment(),
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+                self.assertIn("check=ok", done.stdout, done.stderr)
+                self.assertEqual("nanoTime do not agree: a worker was at work" in done.stdout, wrong != "", done.stdout[:2000])
+                self.assertEqual("parks_per_op=" in done.stdout, wrong == "")
 
 
 class Native(unittest.TestCase):

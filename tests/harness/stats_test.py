@@ -1,6 +1,8 @@
-"""The statistics of the reports (scripts/wisplib/stats.py), and the trace reading of the fork/join workload."""
+"""The statistics of the reports (scripts/wisplib/stats.py), what a report shows, and the runner's rounds and deadlines."""
 
+import argparse
 import sys
+import tempfile
 import time
 import unittest
 import unittest.mock
@@ -53,6 +55,8 @@ class Stats(unittest.TestCase):
         self.assertEqual([table.number(v) for v in (0.123, 9.999, 12.34, 1234567)], ["0.12", "10.00", "12.3", "1,234,567"])
         self.assertEqual(table.spread([100.4, 104, 300]), "104 ± 3.60")
         self.assertEqual(table.spread([5]), "5.00")
+        self.assertEqual(table.mean_range([100, 104, 300]), "168 (100 … 300)")
+        self.assertEqual(table.mean_range([5]), "5.00")
 
 
 class Figures(unittest.TestCase):
@@ -97,6 +101,70 @@ class Figures(unittest.TestCase):
         text = report.csv_lines([report.Section(Empty(), workload.Results([bad]), None)])
         self.assertIn("failed", text)
         self.assertNotIn("777", text)
+
+
+class PublishedFigures(unittest.TestCase):
+    PLACED = (workload.Published("off", "80", "ms", "study", "plain threads", {"cores": "1"}),
+              workload.Published("on", "8", "ms", "study", "Wisp", {"cores": "1"}),
+              workload.Published("off, 4", "90", "ms", "study", "plain threads", {"cores": "4"}),
+              workload.Published("off, again", "85", "ms", "study", "plain threads", {"cores": "1"}),
+              workload.Published("off", "70", "ms", "wiki", "plain threads", {"cores": "1"}))
+    OTHERS = (workload.Published("no column", "1", "ms", "x"), workload.Published("of another table", "2", "ms", "x", "rate"),
+              workload.Published("no such row", "3", "ms", "x", "Wisp", {"clients": "9"}))
+    OURS = workload.Table("", ["jdk", "cores", "plain threads", "Wisp"], [["17", "1", "5", "4"]])
+
+    def test_those_of_one_row_stand_in_one(self):
+        part = workload.beside(self.OURS, self.PLACED + self.OTHERS)
+        self.assertEqual([(b.cells, b.source) for b in part.beside], [
+            (["published", "1", "80", "8"], "study"), (["published", "4", "90", ""], "study"),
+            (["published", "1", "85", ""], "study"), (["published", "1", "70", ""], "wiki")])
+        header, rows = workload.grid(part)
+        self.assertEqual({len(row) for row in [header, *rows]}, {5})
+        self.assertEqual(rows[0], ["17", "1", "5", "4", ""])
+        self.assertEqual(workload.grid(self.OURS), (self.OURS.header, self.OURS.rows))
+
+    def test_each_is_shown_once(self):
+        class Tabled(workload.Workload):
+            name, published = "tabled", self.PLACED + self.OTHERS
+
+            def parts(self, context, results):
+                yield workload.beside(PublishedFigures.OURS, self.published)
+        one = workload.Series(lambda: {"ms": 1}, kind="wisp")
+        empty = report.Section(Tabled(), workload.Results([one]), None)
+        self.assertEqual(len(empty.published), len(Tabled.published))  # nothing ran: there is no table of ours
+        runner.attempt(one)
+        ran = report.Section(Tabled(), workload.Results([one]), None)
+        self.assertEqual([row[0] for row in ran.published], ["no column", "of another table", "no such row"])
+
+    def test_each_of_ours_has_a_place(self):
+        for one in command.load_workloads().values():
+            for figure in one.published:
+                self.assertTrue(figure.column and figure.source, figure)
+
+
+class Installed(unittest.TestCase):
+    """In a package there are no native benchmarks: they have not failed, they are not there."""
+
+    def run_workload(self, name, **options):
+        one = command.load_workloads()[name]
+        fake = argparse.Namespace(label="17", major=17)
+        with tempfile.TemporaryDirectory() as root, unittest.mock.patch.object(jvm, "ROOT", Path(root)), \
+                unittest.mock.patch.object(jvm, "build_bench"), unittest.mock.patch.object(runner, "rounds"):
+            return runner.run(one, fakes.context([fake], [one], **options), fakes.Silent())
+
+    def test_the_rest_goes_on(self):
+        for name in ("switch", "scale", "goals"):
+            with self.subTest(name):
+                results = self.run_workload(name)
+                self.assertEqual((results.failures(), results.unavailable), ([], None))
+                self.assertRegex(results.notes[0], "^Left out: .*native benchmark wisp_.*_bench is part of the source tree only")
+                self.assertTrue(results.series)
+                words = " ".join(one.label() for one in results.series)
+                for native in ("native", "queues", "_bench"):
+                    self.assertNotIn(native, words)
+
+    def test_nothing_else_was_asked_for(self):
+        self.assertIn("source tree only", self.run_workload("goals", rows="switch").unavailable)
 
 
 class Machine(unittest.TestCase):
@@ -179,29 +247,6 @@ class Rounds(unittest.TestCase):
         self.assertAlmostEqual(context.limit(second), whole, delta=1)
         self.assertIsNone(fakes.context(full=True).limit(first))
         self.assertEqual(fakes.context().limit(first), runner.QUICK_LIMIT)
-
-
-class ForkJoinTrace(unittest.TestCase):
-    def test_phases_must_fill_the_operation(self):
-        command.load_workloads()
-        forkjoin = sys.modules["wisplib.bench.workloads.forkjoin"]
-        values = dict({p: "20" for p in forkjoin.PHASES}, traced_total_us="102")
-        self.assertIs(forkjoin.adding_up(values), values)
-        with self.assertRaisesRegex(jvm.Failure, "add up to 100.0 us, the submitter measured 140.0"):
-            forkjoin.adding_up(dict(values, traced_total_us="140"))
-
-    def test_timeline_and_phases(self):
-        command.load_workloads()
-        read = sys.modules["wisplib.bench.workloads.forkjoin"].read_timeline
-        lanes, bounds = read(
-            "submitter SUBMIT@0 PARK@1000 UNPARK@100000|"
-            "worker BEGIN@40000 LEAF@41000 LEAF_END@51000 END@52000|"
-            "worker BEGIN@10000 FORK@11000 JOIN@12000 BEGIN@13000 LEAF@14000 LEAF_END@15000 END@16000 JOINED@80000 END@90000")
-        self.assertEqual(bounds, [0, 10, 40, 52, 90, 100])
-        self.assertEqual([name for name, _ in lanes], ["submitter", "worker 1", "worker 2"])
-        self.assertEqual(lanes[0][1], [("submitter waits", 1, 100)])
-        self.assertEqual(lanes[1][1], [("computes", 14, 15), ("waits in a join", 12, 80), ("divides or looks for work", 10, 90)])
-        self.assertEqual(lanes[2][1], [("computes", 41, 51), ("divides or looks for work", 40, 52)])
 
 
 if __name__ == "__main__":

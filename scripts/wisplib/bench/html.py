@@ -3,7 +3,7 @@
 import base64
 from html import escape
 
-from . import machine, plots
+from . import machine, plots, workload
 from .workload import Plot, Table
 
 STYLE = """
@@ -16,6 +16,7 @@ table { border-collapse: collapse; margin: .8rem 0 1.2rem; font-variant-numeric:
 th, td { padding: .26rem .7rem; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: top; }
 th { border-bottom: 1.5px solid var(--ink); font-weight: 600; } th:first-child, td:first-child { text-align: left; }
 table.text td, table.text th { text-align: left; } caption { text-align: left; font-weight: 600; padding-bottom: .25rem; }
+tr.published td { color: var(--soft); font-style: italic; } table.sources th:last-child, tr.published td:last-child { text-align: left; }
 td.failed { color: #a3241c; } td.wisp { color: var(--wisp); font-weight: 600; }
 figure { margin: 1.2rem 0; } figure img { width: 100%; height: auto; } figcaption { color: var(--soft); font-size: .87rem; }
 li.failed { color: #a3241c; } p.busy { border-left: 4px solid #a3241c; padding-left: .8rem; font-weight: 600; } ul { font-size: .87rem; color: var(--soft); } li { overflow-wrap: anywhere; }
@@ -25,15 +26,19 @@ nav a { color: var(--wisp); margin-right: 1rem; text-decoration: none; }
 """
 
 
-def grid(header, rows, caption="", text=False):
-    out = [f'<table{" class=text" if text else ""}>', f"<caption>{escape(caption)}</caption>" if caption else "",
+def grid(header, rows, caption="", text=False, published=0):
+    """published: how many of the last rows are not ours."""
+    kind = " class=text" if text else " class=sources" if published else ""
+    out = [f"<table{kind}>", f"<caption>{escape(caption)}</caption>" if caption else "",
            "<tr>" + "".join(f"<th>{escape(str(h))}</th>" for h in header) + "</tr>" if any(header) else ""]
-    for row in rows:
+    rows = list(rows)
+    for number, row in enumerate(rows):
+        ours = number < len(rows) - published
         cells = []
         for name, value in zip(header, row):
-            kind = " class=failed" if value == "failed" else " class=wisp" if name == "Wisp" and not text else ""
+            kind = " class=failed" if value == "failed" else " class=wisp" if name == "Wisp" and ours and not text else ""
             cells.append(f"<td{kind}>{escape(str(value))}</td>")
-        out.append("<tr>" + "".join(cells) + "</tr>")
+        out.append(f'<tr{"" if ours else " class=published"}>' + "".join(cells) + "</tr>")
     return "\n".join(filter(None, [*out, "</table>"]))
 
 
@@ -41,7 +46,7 @@ def section(one, pictures):
     out = [f'<h2 id="{one.workload.name}">{escape(one.title())}</h2>', f"<p>{escape(one.workload.text)}</p>"]
     for part in one.parts:
         if isinstance(part, Table):
-            out.append(grid(part.header, part.rows, part.caption))
+            out.append(grid(*workload.grid(part), part.caption, published=len(part.beside)))
         elif isinstance(part, Plot):
             svg = pictures.get(one.plot_file(part))
             if svg:

@@ -7,6 +7,20 @@ import subprocess
 from .. import jvm
 
 
+def place(program):
+    return jvm.ROOT / "build" / "bin" / program
+
+
+def missing(program):
+    """Why it cannot be run here; None when it can. To be asked in prepare(): what is not there has not failed."""
+    if place(program).is_file():
+        return None
+    if not jvm.in_checkout():
+        return f"the native benchmark {program} is part of the source tree only; `make` builds it there"
+    return (f"{place(program)} is not there: `make` builds it where Google Benchmark (Debian: libbenchmark-dev) and for the "
+            "switch Boost.Context (libboost-context-dev) are installed")
+
+
 def nanoseconds(program, *names, seconds=0.1):
     """name -> CPU time of one iteration, in ns; of one process, all names taking turns in it."""
     return {n: f["ns"] for n, f in figures(program, "|".join(map(re.escape, names)), seconds).items()}
@@ -14,10 +28,7 @@ def nanoseconds(program, *names, seconds=0.1):
 
 def figures(program, pattern, seconds=0.1):
     """name -> {"ns": CPU time of one iteration, and the benchmark's own counters}."""
-    path = jvm.ROOT / "build" / "bin" / program
-    if not path.is_file():
-        raise jvm.Failure(f"{path} is not there: it is built by `make` in a checkout, where Google Benchmark "
-                          "(and for the switch Boost.Context) are installed")
+    path = place(program)
     try:
         done = subprocess.run([path, f"--benchmark_filter=^({pattern})$", "--benchmark_format=json",
                                f"--benchmark_min_time={seconds}"],

@@ -148,12 +148,15 @@ def stacked(title, unit, rows):
 
 # What a lane of a timeline can hold: height of the bar and colour.
 STATES = {"submitter waits": (0.2, "#4a4f63"), "divides or looks for work": (0.45, "#cfd6de"),
-          "waits in a join": (0.2, "#d98c3f"), "computes": (0.72, "#1c2330")}
+          "waits in a join": (0.2, "#d98c3f"), "parked": (0.12, "#8a6bb1"), "computes": (0.72, "#1c2330")}
+# Moments: marker, height above the middle of the lane, colour.
+MOMENTS = {"fork": ("|", 0.42, "#5b6472"), "unpark": ("v", 0.3, "#8a6bb1")}
 
 
 def timeline(panels):
-    """panels: [(title, [(lane, [(state, from us, to us)])], [six bounds of the PHASES, us])], one above the
+    """panels: [(title, [(lane, [(state or moment, from us, to us)])], [six bounds of the PHASES, us])], one above the
     other on one scale; the phases are a lane of their own."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     import matplotlib.pyplot as plot
     plot.close(figure(1)[0])  # sets the style
@@ -168,11 +171,15 @@ def timeline(panels):
             for state, (height, colour) in STATES.items():
                 pieces = [(begin, end - begin) for s, begin, end in spans if s == state]
                 axes.broken_barh(pieces, (y - height / 2, height), facecolor=colour, linewidth=0)
+            for moment, (marker, above, colour) in MOMENTS.items():
+                times = [begin for s, begin, _ in spans if s == moment]
+                axes.plot(times, [y - above] * len(times), linestyle="", marker=marker, markersize=4, markeredgewidth=0.6, color=colour)
         axes.set_yticks(range(len(content) + 1), ["phases", *(lane for lane, _ in content)])
         axes.set_ylim(len(content) + 0.6, -0.6)
         axes.grid(visible=False)
         axes.set_title(title)
     rows[-1][0].set_xlabel("us since the submission")
-    handles = [Patch(color=c, label=n) for n, c in PHASES.items()] + [Patch(color=c, label=n) for n, (_, c) in STATES.items()]
+    handles = [Patch(color=c, label=n) for n, c in PHASES.items()] + [Patch(color=c, label=n) for n, (_, c) in STATES.items()] + [
+        Line2D([], [], linestyle="", marker=m, markersize=5, color=c, label=n) for n, (m, _, c) in MOMENTS.items()]
     picture.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8.5)
     return finish(picture)

@@ -7,7 +7,7 @@ import re
 
 from .. import stats, table
 from . import html, machine, plots
-from .workload import Note, Plot, Table
+from .workload import Note, Plot, Table, grid
 
 PUBLISHED_HEADER = ["published", "figure", "unit", "source"]
 
@@ -20,7 +20,8 @@ class Section:
         self.parts, self.drawn = [], {}
         if not results.unavailable and any(s.samples and not s.failure for s in results.series):
             self.parts = [p for p in workload.parts(context, results) if not isinstance(p, Table) or p.rows]
-        self.published = [[p.what, p.figure, p.unit, p.source] for p in workload.published]
+        shown = [p for part in self.parts if isinstance(part, Table) for b in part.beside for p in b.published]
+        self.published = [[p.what, p.figure, p.unit, p.source] for p in workload.published if p not in shown]
 
     def plots(self):
         return [p for p in self.parts if isinstance(p, Plot)]
@@ -49,7 +50,7 @@ class Section:
         out = [self.title()]
         for part in self.parts:
             if isinstance(part, Table):
-                out += ([""] if not part.caption else ["", part.caption]) + [table.markdown(part.header, part.rows)]
+                out += ([""] if not part.caption else ["", part.caption]) + [table.markdown(*grid(part))]
             elif isinstance(part, Note):
                 out += ["", part.text]
         if self.published:
@@ -60,7 +61,7 @@ class Section:
         out = [f"## {self.title()}", "", self.workload.text, ""]
         for part in self.parts:
             if isinstance(part, Table):
-                out += ([part.caption, ""] if part.caption else []) + [table.markdown(part.header, part.rows), ""]
+                out += ([part.caption, ""] if part.caption else []) + [table.markdown(*grid(part)), ""]
             elif isinstance(part, Plot):
                 if plots.available():
                     out += [f"![{part.caption}]({self.plot_file(part)})", ""]

@@ -36,7 +36,7 @@ def attempt(series):
     try:
         values = series.run()
         series.samples.append({k: float(v) for k, v in values.items() if is_number(v)})
-        series.texts = {k: v for k, v in values.items() if not is_number(v)}  # of the latest run
+        series.texts = {k: v for k, v in values.items() if not is_number(v)}
     except jvm.Failure as failure:
         series.failure = str(failure)
 

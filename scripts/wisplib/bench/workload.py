@@ -5,7 +5,7 @@ with a subclass of Workload and a line `WORKLOADS = [ThatClass()]`:
         name, order, title = "echo", 20, "Echo over loopback"
         text = "What is measured and how to read it; goes into the report."
         units = {"per_s": "1/s"}
-        published = (Published("elsewhere, 4 cores", "12,000", "1/s", "who said so"),)
+        published = (Published("elsewhere, 4 cores", "12,000", "1/s", "who said so", "plain threads"),)
 
         def series(self, context):
             for jdk in context.jdks:
@@ -14,7 +14,7 @@ with a subclass of Workload and a line `WORKLOADS = [ThatClass()]`:
                                  jdk=jdk.label, kind=kind)
 
         def parts(self, context, results):
-            yield by_kind("", results, "per_s", ["jdk"])
+            yield beside(by_kind("", results, "per_s", ["jdk"]), self.published)
 
 A series' function runs ONE process (or cluster) and gives back {metric: number}; it checks its own
 result and raises jvm.Failure when that is wrong or missing. A series of which one run failed has no
@@ -25,10 +25,12 @@ from collections import namedtuple
 
 from .. import jvm, stats, table
 
-# The figure as its source prints it; source: who, where.
-Published = namedtuple("Published", "what figure unit source")
-# The first column is text, the others are numbers.
-Table = namedtuple("Table", "caption header rows")
+# The figure as its source prints it; source: who, where. column: the header of the column of our table that it belongs in,
+# cells: what else its row says, by header; see beside(). Without a column it goes into a table of its own below.
+Published = namedtuple("Published", "what figure unit source column cells", defaults=("", {}))
+# The first column is text, the others are numbers. beside: published rows of the same table.
+Table = namedtuple("Table", "caption header rows beside", defaults=((),))
+Beside = namedtuple("Beside", "cells source published")
 # draw(): SVG text; needs matplotlib (see plots.py), therefore called late.
 Plot = namedtuple("Plot", "name caption draw")
 Note = namedtuple("Note", "text")
@@ -44,6 +46,7 @@ class Series:
     def __init__(self, run, **key):
         self.run, self.key = run, {k: str(v) for k, v in key.items()}
         self.samples, self.failure = [], None
+        self.texts = {}  # what the latest run said that is no number
 
     def label(self):
         words = dict(self.key)
@@ -78,11 +81,11 @@ class Results:
         values = self.values(metric, **key)
         return stats.median_mad(values)[0] if values else None
 
-    def cell(self, metric, scale=1, **key):
+    def cell(self, metric, scale=1, figure=table.spread, **key):
         """For a table: the figure with its spread, 'failed', or a dash when it was not asked for."""
         values = [v * scale for v in self.values(metric, **key)]
         if values:
-            return table.spread(values)
+            return figure(values)
         return "failed" if any(s.failure for s in self.find(**key)) else "–"
 
     def distinct(self, name):
@@ -139,8 +142,37 @@ def ratio(results, metric, numerator, denominator):
     return f"{table.number(found[0])}×" if found else "–"
 
 
-def by_kind(caption, results, metric, dimensions, scale=1, more_is_better=False):
-    """A row per combination of the dimensions, a column per kind of thread, and how Wisp compares."""
+def beside(ours, published):
+    """The table with the figures that belong in it as rows below ours, those of one row of their source in one row.
+    What names a column that this table has not stays for others, and for the end of the report."""
+    rows = []
+    for one in published:
+        if one.column not in ours.header or not set(one.cells) <= set(ours.header):
+            continue
+        cells = dict(one.cells)
+        row = next((r for r in rows if (r[0], r[1]) == (one.source, cells) and one.column not in r[2]), None)
+        if row is None:
+            rows.append(row := (one.source, cells, {}, []))
+        row[2][one.column] = one.figure
+        row[3].append(one)
+    first, *others = ours.header
+    made = [Beside([f"published: {cells[first]}" if first in cells else "published",
+                    *(figures.get(name, cells.get(name, "")) for name in others)], source, tuple(taken))
+            for source, cells, figures, taken in rows]
+    return ours._replace(beside=(*ours.beside, *made))
+
+
+def grid(part):
+    """(header, rows) of a table, the published figures below ours and with their source."""
+    if not part.beside:
+        return part.header, part.rows
+    return ([*part.header, "source, another machine"],
+            [*([*row, ""] for row in part.rows), *([*b.cells, b.source] for b in part.beside)])
+
+
+def by_kind(caption, results, metric, dimensions, scale=1, more_is_better=False, figure=table.spread):
+    """A row per combination of the dimensions, a column per kind of thread, and how Wisp compares. figure: the text of
+    a cell, from the runs."""
     kinds = [k for k in jvm.NAMES if k in results.distinct("kind")]
     peers = [k for k in kinds if k != jvm.WISP] if jvm.WISP in kinds else []
     header = dimensions + [jvm.NAMES[k] for k in kinds] + [f"Wisp : {k}" for k in peers]
@@ -149,7 +181,7 @@ def by_kind(caption, results, metric, dimensions, scale=1, more_is_better=False)
                                  if all(d in s.key for d in dimensions))
     for values in combinations:
         key = dict(zip(dimensions, values))
-        row = list(values) + [results.cell(metric, scale, **key, kind=k) for k in kinds]
+        row = list(values) + [results.cell(metric, scale, figure, **key, kind=k) for k in kinds]
         for peer in peers:
             pair = (dict(key, kind=jvm.WISP), dict(key, kind=peer))
             row.append(ratio(results, metric, *(pair if more_is_better else reversed(pair))))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from wisplib import jvm
 from wisplib.bench import plots
-from wisplib.bench.workload import Plot, Published, Series, Unavailable, Workload, by_kind
+from wisplib.bench.workload import Note, Plot, Published, Series, Unavailable, Workload, beside, by_kind
 
 HERE = Path(__file__).parent
 
@@ -14,7 +14,8 @@ class Tiny(Workload):
     name, order, title = "tiny", 90, "A ping-pong of 2,000 round trips"
     text = "For the test of the harness."
     units = {"ms": "ms"}
-    published = (Published("nowhere <&>", "1", "ms", "invented for this test"),)
+    published = (Published("nowhere <&>", "1", "ms", "invented for this test"),
+                 Published("in our table", "0.5 <&>", "ms", "invented as well", jvm.NAMES[jvm.WISP], {"jdk": "1.0"}))
 
     def series(self, context):
         for jdk in context.jdks:
@@ -23,7 +24,7 @@ class Tiny(Workload):
                              jdk=jdk.label, kind=kind)
 
     def parts(self, context, results):
-        yield by_kind("Milliseconds", results, "ms", ["jdk"])
+        yield beside(by_kind("Milliseconds", results, "ms", ["jdk"]), self.published)
         yield Plot("bars", "bars", lambda: plots.bars("t", "ms", [("x", {jvm.WISP: results.values("ms", kind=jvm.WISP)})]))
 
 
@@ -63,4 +64,20 @@ class Nowhere(Workload):
         raise Unavailable("no quantum processor here; install one")
 
 
-WORKLOADS = [Tiny(), Wrong(), Sometimes(), Nowhere()]
+class Parked(Workload):
+    name, order, title = "parked", 94, "Parks of a pool's workers"
+
+    def prepare(self, context):
+        jvm.build_bench()
+
+    def series(self, context):
+        for kind in (jvm.PLAIN, jvm.WISP):
+            yield Series(lambda kind=kind: jvm.run(context.jdks[0], kind, jvm.ALL_CORES, "ForkJoinRampUp",
+                                                   ["--parallelism", 4, "--ops", 10, "--traced", 40]), kind=kind)
+
+    def parts(self, context, results):
+        for one in results.series:
+            yield Note(f"{one.key['kind']}: {one.texts.get('no_parks')}; {one.texts.get('timeline')}")
+
+
+WORKLOADS = [Tiny(), Wrong(), Sometimes(), Nowhere(), Parked()]

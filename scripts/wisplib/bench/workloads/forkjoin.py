@@ -2,11 +2,16 @@
 
 from wisplib import jvm, stats, table
 from wisplib.bench import plots
-from wisplib.bench.workload import Note, Plot, Published, Series, Table, Workload
+from wisplib.bench.workload import Beside, Note, Plot, Published, Series, Table, Workload, beside
 
 PHASES = ("first_handoff_us", "ramp_up_us", "full_parallelism_us", "catch_up_us", "result_handoff_us")
 STUDY = "A. Shipilev, fork/join wake-ups, 2012"
-VANILLA, BUSY = (60, 240, 20, 15, 10), (5, 10, 55, 10, 10)  # his breakdowns, in the order of PHASES
+# Of all workers in one operation, by Flight Recorder.
+PARKS = ("asleep_at_submit", "unparks_until_result", "parks_until_result", "parks_per_op")
+DRAWN = (4, 1_000)  # pool and pause of the timeline
+BREAKDOWNS = (("vanilla", (60, 240, 20, 15, 10)), ("busy loop", (5, 10, 55, 10, 10)))  # his, in the order of PHASES
+
+NOT_ASKED = "not asked for"  # as in PoolParks.java
 
 
 class ForkJoin(Workload):
@@ -16,19 +21,20 @@ class ForkJoin(Workload):
             "median of the operations of a run, then median of the runs ± its spread; less is better. CPU is what the "
             "process used per operation, the pauses included: a busy loop would be fast at the price of CPU. The phases come "
             "from a trace that the program takes of itself (each worker notes task begin and end, fork, join, leaf, the "
-            "submitter submit, park, unpark), in operations after the measured ones; their means over the middle half of "
-            "the operations add up to the total. First handoff: submit to the root task's begin; ramp-up: until the last "
+            "submitter submit, park, unpark; Flight Recorder notes when the pool's own code parks a worker), in operations after "
+            "the measured ones; their means over the middle half of the operations add up to the total. First handoff: submit to the root task's begin; ramp-up: until the last "
             "participating worker's first task; full parallelism: until the earliest worker's last task ends; catch-up: "
-            "until the root is complete; result handoff: until the submitter runs again. Where a worker has nothing to do "
-            "the pool's own code scans or parks; Java code outside the pool cannot tell which. A pool's workers cannot be "
+            "until the root is complete; result handoff: until the submitter runs again. A worker that has nothing to do "
+            "scans the pool's queues, then parks. A pool's workers cannot be "
             "virtual threads, so there is no such column.")
-    units = {"us_per_op": "us", "cpu_us_per_op": "us", "kernel_sleeps_per_op": "1", **{p: "us" for p in PHASES}}
+    units = {"us_per_op": "us", "cpu_us_per_op": "us", "kernel_sleeps_per_op": "1", **{p: "us" for p in PHASES},
+             **{p: "1" for p in PARKS}, "park_error_us": "us", "park_error_worst_us": "us"}
     budget, weight = 1500, 160
     published = (
-        Published("vanilla (60+240+20+15+10)", "429 ± 22", "us/op", STUDY),
-        Published("three wake-ups", "415 ± 15", "us/op", STUDY),
-        Published("four wake-ups", "390 ± 18", "us/op", STUDY),
-        Published("busy-looping scan (5+10+55+10+10)", "150 ± 15", "us/op", STUDY),
+        Published("vanilla (60+240+20+15+10)", "429 ± 22", "us/op", STUDY, "plain us", {"jdk": "vanilla"}),
+        Published("three wake-ups", "415 ± 15", "us/op", STUDY, "plain us", {"jdk": "three wake-ups"}),
+        Published("four wake-ups", "390 ± 18", "us/op", STUDY, "plain us", {"jdk": "four wake-ups"}),
+        Published("busy-looping scan (5+10+55+10+10)", "150 ± 15", "us/op", STUDY, "plain us", {"jdk": "busy-looping scan"}),
     )
 
     def prepare(self, context):
@@ -47,7 +53,9 @@ class ForkJoin(Workload):
     def runner(context, jdk, kind, size, pause):
         seconds = context.size(0.6, 2, 6)
         ops = max(40, int(seconds * 1e6 / (pause + 400)))
-        arguments = ["--parallelism", size, "--pause", pause, "--ops", ops, "--traced", ops // 4]
+        # The recorder's start and end take as long as a quick run's operations.
+        parks = "yes" if not context.quick or (size, pause) == DRAWN else "no"
+        arguments = ["--parallelism", size, "--pause", pause, "--ops", ops, "--traced", ops // 4, "--parks", parks]
         return lambda: adding_up(jvm.run(jdk, kind, jvm.ALL_CORES, "ForkJoinRampUp", arguments))
 
     def parts(self, context, results):
@@ -67,29 +75,54 @@ class ForkJoin(Workload):
             found = stats.median_ratio(results.values("us_per_op", **key, kind=jvm.PLAIN),
                                        results.values("us_per_op", **key, kind=jvm.WISP))
             figures.append(row + [f"{table.number(found[0])}×" if found else "–"])
-        yield Table("Per operation", ["jdk", "pool", "pause us", "plain us", "CPU us", "kernel sleeps", "Wisp us", "CPU us",
-                                      "kernel sleeps", "Wisp faster"], figures)
-        for name, means in (("published: vanilla", VANILLA), ("published: busy loop", BUSY)):
-            phases.append([name, "", "", "", *means, sum(means), ""])
-            stacks.append((name, means))
+        yield beside(Table("Per operation", ["jdk", "pool", "pause us", "plain us", "CPU us", "kernel sleeps", "Wisp us", "CPU us",
+                                             "kernel sleeps", "Wisp faster"], figures), self.published)
+        breakdowns = [Beside([f"published: {name}", "", "", "", *means, sum(means), ""], STUDY, ()) for name, means in BREAKDOWNS]
+        stacks += [(f"published: {name}", means) for name, means in BREAKDOWNS]
         yield Table("Phases of one operation, us", ["kind", "jdk", "pool", "pause us", "first handoff", "ramp-up",
-                                                    "full parallelism", "catch-up", "result handoff", "sum", "workers"], phases)
+                                                    "full parallelism", "catch-up", "result handoff", "sum", "workers"], phases, breakdowns)
+        yield Table("Parks of the pool's workers in one operation", ["kind", "jdk", "pool", "pause us", "parked at the submission",
+                    "unparks until the result", "parks until the result", "parks until the next submission", "error of a time, us"],
+                    list(self.parks(results)))
+        for why, jdks in self.without_parks(results).items():
+            yield Note(f"When the workers parked is not known on {', '.join(jdks)}: {why}.")
         yield Note("Where one worker did all, its work counts as full parallelism. The traced operations are slower than the measured ones by what the trace costs. The published phases do "
                    "not add up to the published totals.")
         yield Plot("phases", f"Where the time of one operation goes, JDK {keys[-1][0]}",
                    lambda: plots.stacked("Phases of one operation", "us", stacks))
-        panels = [panel for kind in (jvm.PLAIN, jvm.WISP) for panel in self.timelines(results, keys, kind)]
+        panels = [panel for kind in (jvm.PLAIN, jvm.WISP) for panel in self.timelines(results, kind)]
         if panels:
-            yield Plot("timeline", "One operation, the one of median length: what each worker of the pool does. Where a "
-                       "lane is empty the pool scans or parks.", lambda: plots.timeline(panels))
+            yield Plot("timeline", "One operation, the one of median length: what each worker of the pool does. Triangles: it runs "
+                       "again after a park; ticks: it forks. Where a lane is empty the pool's code scans, or the thread waits for a "
+                       "processor; where no parks are known, it may be parked.",
+                       lambda: plots.timeline(panels))
 
     @staticmethod
-    def timelines(results, keys, kind):
-        jdk, pool, pause = next((k for k in keys if k[2] == "1,000" and k[1] != "2"), keys[0])
-        for one in results.find(jdk=jdk, pool=pool, pause_us=pause, kind=kind):
-            if not one.failure and "timeline" in one.texts:
-                lanes, bounds = read_timeline(one.texts["timeline"])
-                yield f"{jvm.NAMES[kind]}, JDK {jdk}, pool of {pool}, pause {pause} us", lanes, bounds
+    def parks(results):
+        for one in results.series:
+            if one.values(PARKS[0]):
+                cells = [results.cell(metric, **one.key) for metric in (*PARKS, "park_error_us")]
+                yield [jvm.NAMES[one.key["kind"]], one.key["jdk"], one.key["pool"], one.key["pause_us"], *cells]
+
+    @staticmethod
+    def without_parks(results):
+        """why -> JDKs"""
+        found = {}
+        for one in results.series:
+            why = one.texts.get("no_parks", NOT_ASKED)
+            label = f"JDK {one.key['jdk']}"
+            if not one.failure and why != NOT_ASKED and label not in found.setdefault(why, []):
+                found[why].append(label)
+        return found
+
+    @staticmethod
+    def timelines(results, kind):
+        """On the newest JDK that has it."""
+        pool, pause = DRAWN
+        drawn = [one for one in results.find(pool=pool, pause_us=f"{pause:,}", kind=kind) if one.samples and not one.failure]
+        for one in drawn[-1:]:
+            lanes, bounds = read_timeline(one.texts["timeline"])
+            yield f"{jvm.NAMES[kind]}, JDK {one.key['jdk']}, pool of {pool}, pause {pause:,} us", lanes, bounds
 
 
 def adding_up(values):
@@ -101,7 +134,8 @@ def adding_up(values):
 
 
 def read_timeline(text):
-    """'submitter SUBMIT@0 …|worker BEGIN@40212 …' -> lanes [(name, [(state, from, to)])], bounds of the five phases"""
+    """'submitter SUBMIT@0 …|worker PARK@-950 UNPARK@3012 BEGIN@4021 …' -> lanes [(name, [(state, from, to)])], bounds of the five
+    phases. A worker that only was parked, or woken in vain, comes last."""
     lanes, workers, result = [], [], 0.0
     for part in text.split("|"):
         name, *events = part.split(" ")
@@ -112,9 +146,9 @@ def read_timeline(text):
             lanes.append((name, [("submitter waits", at["PARK"], result)]))
         else:
             workers.append(events)
-    workers.sort(key=lambda events: events[0][1])
+    workers.sort(key=lambda events: min((at for kind, at in events if kind == "BEGIN"), default=result))
     for number, events in enumerate(workers, 1):
-        spans, open_leaf, depth, begin, joins = [], 0.0, 0, 0.0, []
+        spans, open_leaf, depth, begin, joins, parked = [], 0.0, 0, 0.0, [], 0.0
         for kind, at in events:
             if kind == "BEGIN":
                 begin, depth = (at, 1) if depth == 0 else (begin, depth + 1)
@@ -130,9 +164,17 @@ def read_timeline(text):
                 joins.append(at)
             elif kind == "JOINED":
                 spans.append(("waits in a join", joins.pop(), at))
+            elif kind == "FORK":
+                spans.append(("fork", at, at))
+            elif kind == "PARK":
+                parked = max(at, 0.0)
+            elif kind == "UNPARK":
+                spans.append(("parked", parked, min(at, result)))
+                spans += [("unpark", at, at)] if at <= result else []
         lanes.append((f"worker {number}", spans))
-    first = [events[0][1] for events in workers]
-    last = [max(at for kind, at in events if kind == "END") for events in workers]
+    begins = [[at for kind, at in events if kind == "BEGIN"] for events in workers]
+    first = [at[0] for at in begins if at]
+    last = [max(at for kind, at in events if kind == "END") for events, begun in zip(workers, begins) if begun]
     full = max(min(last), max(first))
     return lanes, [0, min(first), max(first), full, max(last), result]
 

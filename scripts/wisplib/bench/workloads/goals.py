@@ -4,7 +4,7 @@ from collections import namedtuple
 
 from wisplib import jvm, stats, table
 from wisplib.bench import native
-from wisplib.bench.workload import Note, Series, Table, Workload
+from wisplib.bench.workload import Note, Series, Table, Unavailable, Workload
 from wisplib.jvm import ALL_CORES, PLAIN, VIRTUAL, WISP
 
 # A setting is (kind of thread, processors). peer None: the figure itself has the target.
@@ -59,9 +59,15 @@ class Goals(Workload):
         return [row.name for row in rows()]
 
     def prepare(self, context):
-        jvm.build_bench()
         names = self.pick(context.rows or context.size(",".join(QUICK), "*", "*"))
         self.chosen = [row for row in rows() if row.name in names]
+        reason = native.missing(SWITCH.program) if SWITCH in self.chosen else None
+        self.left_out = [f"{SWITCH.name}: {reason}"] if reason else []
+        if reason:
+            self.chosen.remove(SWITCH)
+        if not self.chosen:
+            raise Unavailable(self.left_out[0])
+        jvm.build_bench()
 
     def series(self, context):
         for setting in NATIVE if SWITCH in self.chosen else ():

@@ -3,7 +3,7 @@
 from wisplib import jvm, stats
 from wisplib.bench import plots
 from wisplib.bench.servers import CONNECTIONS, Load, Servers
-from wisplib.bench.workload import Note, Plot, Published, Table, by_kind
+from wisplib.bench.workload import Note, Plot, Published, Table, beside, by_kind
 
 ALL, NO_VIRTUAL = (jvm.PLAIN, jvm.WISP, jvm.VIRTUAL), (jvm.PLAIN, jvm.WISP)
 HELLO = "Hello, World!"
@@ -24,7 +24,8 @@ class Http(Servers):
     units = {"per_s": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
              **{k: "ms" for k, _ in LATENCIES}, "max_ms": "ms", "requests": "1"}
     budget, weight = 1800, 320
-    published = (Published("Wisp: throughput by plain threads'", "+10 … +30", "%", "as this project's task names it, no machine given"),)
+    published = (Published("Wisp: throughput by plain threads'", "+10 … +30 %", "", "as this project's task names it, no machine given",
+                           f"Wisp : {jvm.PLAIN}", {"what": "HTTP servers"}),)
 
     def loads(self):
         tomcat = ("ServletServer", ())
@@ -41,7 +42,7 @@ class Http(Servers):
 
     def parts(self, context, results):
         key = ["what", "jdk"]
-        yield by_kind("Requests per second", results, "per_s", key, more_is_better=True)
+        yield beside(by_kind("Requests per second", results, "per_s", key, more_is_better=True), self.published)
         for metric, name in LATENCIES:
             yield by_kind(f"Latency, {name}, ms", results, metric, key)
         yield by_kind("CPU time of the server per request, us", results, "cpu_us", key)

@@ -1,12 +1,13 @@
 """The Wisp wiki's experiment and that of the 2021 study: a byte to and fro over two queues."""
 
-from wisplib import jvm
+from wisplib import jvm, table
 from wisplib.bench import plots
-from wisplib.bench.workload import Note, Plot, Published, Series, Workload, by_kind
+from wisplib.bench.workload import Note, Plot, Published, Series, Workload, beside, by_kind
 
 TRIPS = 1_000_000
 WIKI = "Dragonwell wiki, Wisp"
 STUDY = "study of 2021: Dragonwell 8.7.7 / Liberica 8u292"
+PLAIN, WISP = jvm.NAMES[jvm.PLAIN], jvm.NAMES[jvm.WISP]
 
 
 class PingPong(Workload):
@@ -19,11 +20,12 @@ class PingPong(Workload):
     units = {"ms": "ms", "tail_ns": "ns"}
     budget, weight = 1800, 130
     published = (
-        Published("threads -> Wisp", "13,212 -> 882", "ms", WIKI),
-        Published("Wisp off, 1 core", "108,259 / 116,458", "ms", STUDY),
-        Published("Wisp off, 4 cores", "80,423 / 70,476", "ms", STUDY),
-        Published("Wisp on, 1 core (Dragonwell)", "1,054", "ms", STUDY),
-        Published("Wisp on, 4 cores (Dragonwell)", "45,305", "ms", STUDY),
+        Published("threads", "13,212", "ms", WIKI, PLAIN),
+        Published("Wisp", "882", "ms", WIKI, WISP),
+        Published("Wisp off, 1 core", "108,259 / 116,458", "ms", STUDY, PLAIN, {"cores": "1"}),
+        Published("Wisp on, 1 core (Dragonwell)", "1,054", "ms", STUDY, WISP, {"cores": "1"}),
+        Published("Wisp off, 4 cores", "80,423 / 70,476", "ms", STUDY, PLAIN, {"cores": "4"}),
+        Published("Wisp on, 4 cores (Dragonwell)", "45,305", "ms", STUDY, WISP, {"cores": "4"}),
     )
 
     def prepare(self, context):
@@ -52,7 +54,10 @@ class PingPong(Workload):
         return {"ms": ms + (TRIPS - trips) * tail / 1e6, "tail_ns": tail}
 
     def parts(self, context, results):
-        yield by_kind("Milliseconds", results, "ms", ["jdk", "cores"])
+        yield beside(by_kind("Milliseconds: mean of the runs (least … most), as the study's are means", results, "ms",
+                             ["jdk", "cores"], figure=table.mean_range), self.published)
+        if context.runs > 1:
+            yield by_kind("The same runs: median ± the median deviation from it", results, "ms", ["jdk", "cores"])
         others = f"all others {TRIPS:,}" if self.long == TRIPS else f"the others {self.long:,}"
         yield Note(f"Plain threads on several cores make {self.short:,} round trips, {others}; shorter runs are continued "
                    "to 1,000,000 at the pace of their second half.")

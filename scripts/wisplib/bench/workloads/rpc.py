@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from wisplib import jvm
 from wisplib.bench import profile, wrk
 from wisplib.bench.servers import CONNECTIONS, Load, Servers
-from wisplib.bench.workload import Note, Published, Table, by_kind
+from wisplib.bench.workload import Note, Published, Table, beside, by_kind
 
 
 class Rpc(Servers):
@@ -21,7 +21,7 @@ class Rpc(Servers):
     units = {"per_s": "1/s", "per_core": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
              "kernel_sched_pct": "%", "libwisp_pct": "%", "p50_ms": "ms", "p99_ms": "ms", "p99_9_ms": "ms"}
     weight = 90
-    published = (Published("10 RPCs per request", "–", "", "an estimate in the Dragonwell wiki, not a measurement"),)
+    published = (Published("10 RPCs per request", "–", "", "an estimate in the Dragonwell wiki, not a measurement", jvm.NAMES[jvm.WISP]),)
 
     def loads(self):
         yield Load("rpc", "10 RPCs", "ServletServer", (), ("rpc",), "/rpc", "10 calls", (jvm.PLAIN, jvm.WISP, jvm.VIRTUAL), None)
@@ -48,7 +48,7 @@ class Rpc(Servers):
         return values
 
     def parts(self, context, results):
-        yield by_kind("Requests per second and core", results, "per_core", ["jdk"], more_is_better=True)
+        yield beside(by_kind("Requests per second and core", results, "per_core", ["jdk"], more_is_better=True), self.published)
         yield by_kind("Requests per second", results, "per_s", ["jdk"], more_is_better=True)
         for metric, name in (("p50_ms", "median"), ("p99_ms", "99 %"), ("p99_9_ms", "99.9 %")):
             yield by_kind(f"Latency, {name}, ms", results, metric, ["jdk"])

@@ -2,7 +2,7 @@
 
 from wisplib import jvm
 from wisplib.bench import native, plots
-from wisplib.bench.workload import Note, Plot, Published, Series, Workload, by_kind
+from wisplib.bench.workload import Note, Plot, Published, Series, Workload, beside, by_kind
 
 # what the program does, its option for how often, (plain, Wisp and virtual) times in a quick run
 PROGRAMS = {
@@ -10,6 +10,7 @@ PROGRAMS = {
     "park/unpark": ("ParkUnpark", "--handovers", (50_000, 400_000)),
     "wait/notify": ("MonitorHandover", "--handovers", (50_000, 400_000)),
 }
+NATIVE = "wisp_switch_bench"
 
 
 class Switch(Workload):
@@ -20,14 +21,17 @@ class Switch(Workload):
             "cores two threads that take turns still keep only one busy, so those rows are per hand-over chain; "
             "Thread.yield there runs one thread per core beside another one. Plain threads on 1 core are pinned to it.")
     units = {"m_per_s": "M/s"}
-    published = (Published("coroutine switches, 2.5 GHz", "14", "M/s", "Dragonwell wiki, Wisp"),)
+    published = (Published("coroutine switches, 2.5 GHz", "14", "M/s", "Dragonwell wiki, Wisp", jvm.NAMES[jvm.WISP],
+                           {"what": "switches, 2.5 GHz"}),)
     weight = 110
 
     def prepare(self, context):
+        reason = native.missing(NATIVE)
+        self.left_out = [f"native: {reason}"] if reason else []
         jvm.build_bench()
 
     def series(self, context):
-        for name, label in (("wisp_switch_with_fs", jvm.WISP), ("boost_jump_with_fs", "boost")):
+        for name, label in (("wisp_switch_with_fs", jvm.WISP), ("boost_jump_with_fs", "boost")) if not self.left_out else ():
             yield Series(lambda name=name: self.measure_native(name), jdk="–", what="native", cores=1, kind=label)
         for jdk in context.newest() if context.quick else context.jdks:
             for what in PROGRAMS:
@@ -39,7 +43,7 @@ class Switch(Workload):
 
     @staticmethod
     def measure_native(name):
-        return {"m_per_s": 1e3 / native.nanoseconds("wisp_switch_bench", name)[name]}
+        return {"m_per_s": 1e3 / native.nanoseconds(NATIVE, name)[name]}
 
     @staticmethod
     def measure(context, what, jdk, kind, cores):
@@ -53,7 +57,8 @@ class Switch(Workload):
         return {"m_per_s": 1e3 / float(values["ns_per_handover"])}
 
     def parts(self, context, results):
-        yield by_kind("Millions per second and carrier", results, "m_per_s", ["jdk", "what", "cores"], more_is_better=True)
+        yield beside(by_kind("Millions per second and carrier", results, "m_per_s", ["jdk", "what", "cores"], more_is_better=True),
+                     self.published)
         boost = results.cell("m_per_s", kind="boost")
         if boost != "–":
             yield Note(f"Boost.Context's jump with a write of the fs base, in the same rounds: {boost} M/s.")

@@ -2,10 +2,11 @@
 
 from wisplib import jvm
 from wisplib.bench import cluster, plots
-from wisplib.bench.workload import Plot, Published, Series, Unavailable, Workload, by_kind
+from wisplib.bench.workload import Plot, Published, Series, Unavailable, Workload, beside, by_kind
 
 NODES, THREADS = 8, 25
 BLOG = "belaban.blogspot.com, July 2020"
+PLAIN, VIRTUAL = jvm.NAMES[jvm.PLAIN], jvm.NAMES[jvm.VIRTUAL]
 
 
 class UPerf(Workload):
@@ -21,10 +22,11 @@ class UPerf(Workload):
     units = {"per_node": "requests/s", "slowest_node": "requests/s"}
     budget, weight = 1800, 210
     published = (
-        Published("UDP, JDK 11, native threads", "44,691", "requests/s/node", BLOG),
-        Published("UDP, JDK 16-ea5, native threads", "81,402", "requests/s/node", BLOG),
-        Published("UDP, JDK 16-loom+2-14, virtual threads", "88,252", "requests/s/node", BLOG),
-        Published("TCP", "equal within 3 %", "", BLOG),
+        Published("UDP, JDK 11, native threads", "44,691", "requests/s/node", BLOG, PLAIN, {"jdk": "11", "stack": "UDP"}),
+        Published("UDP, JDK 16-ea5, native threads", "81,402", "requests/s/node", BLOG, PLAIN, {"jdk": "16-ea5", "stack": "UDP"}),
+        Published("UDP, JDK 16-loom+2-14, virtual threads", "88,252", "requests/s/node", BLOG, VIRTUAL,
+                  {"jdk": "16-loom+2-14", "stack": "UDP"}),
+        Published("TCP", "equal within 3 %", "", BLOG, PLAIN, {"stack": "TCP"}),
     )
 
     def prepare(self, context):
@@ -49,7 +51,7 @@ class UPerf(Workload):
         return cluster.uperf(jdk, kind, self.jar, stack, NODES, THREADS, seconds, tests)
 
     def parts(self, context, results):
-        yield by_kind("Requests per second and node", results, "per_node", ["jdk", "stack"], more_is_better=True)
+        yield beside(by_kind("Requests per second and node", results, "per_node", ["jdk", "stack"], more_is_better=True), self.published)
         groups = [(f"{stack}, JDK {jdk}", {k: results.values("per_node", jdk=jdk, stack=stack, kind=k) for k in jvm.NAMES
                                            if results.values("per_node", jdk=jdk, stack=stack, kind=k)})
                   for jdk in results.distinct("jdk") for stack in results.distinct("stack")]

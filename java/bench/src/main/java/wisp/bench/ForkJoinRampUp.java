@@ -8,20 +8,22 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * How fast an idle pool gets to work: every {@code pause} µs a thread outside submits a task that splits
  * into {@code leaves} small pieces, {@code work} µs in all, and waits for its result. With {@code traced} above zero so
- * many more operations are run on a pool whose threads note what they do (see PoolTrace), and taken apart.
+ * many more operations are run on a pool whose threads note what they do (see PoolTrace), and taken apart; unless {@code parks} is
+ * no, Flight Recorder notes meanwhile when they park.
  */
 public final class ForkJoinRampUp {
     private static int leafSteps;
 
     public static void main(String[] args) throws Exception {
         Options options = new Options(ForkJoinRampUp.class).define("ops", 2_000).define("leaves", 64)
-                .define("work", 150).define("pause", 1_000).define("traced", 0)
+                .define("work", 150).define("pause", 1_000).define("traced", 0).define("parks", "yes")
                 .define("parallelism", Runtime.getRuntime().availableProcessors()).parse(args);
         int ops = options.number("ops", 10, 10_000_000);
         int leaves = options.number("leaves", 1, 1 << 20);
         int workMicros = options.number("work", 1, 1_000_000);
         int pauseMicros = options.number("pause", 0, 1_000_000);
         int traced = options.number("traced", 0, 100_000);
+        String parks = options.text("parks", "yes", "no");
         int parallelism = options.number("parallelism", 1, 1_000);
 
         Tree whole = new Tree(0, leaves);
@@ -58,15 +60,17 @@ public final class ForkJoinRampUp {
         Report.value("serial_us", serialMicros);
         Report.samples("us_per_op", micros);
         if (traced > 0) {
-            trace(traced, leaves, parallelism, pauseMicros, expected);
+            trace(traced, leaves, parallelism, pauseMicros, expected, parks.equals("yes"));
         }
         Report.valid();
     }
 
-    private static void trace(int ops, int leaves, int parallelism, int pauseMicros, long expected) {
-        PoolTrace trace = new PoolTrace();
+    private static void trace(int ops, int leaves, int parallelism, int pauseMicros, long expected, boolean parks)
+            throws InterruptedException {
+        PoolTrace trace = new PoolTrace(parks);
         ForkJoinPool pool = trace.pool(parallelism);
         for (int i = -ops; i < ops; i++) {
+            trace.operationComes();
             long start = System.nanoTime();
             trace.submitter.record(PoolTrace.Event.SUBMIT);
             ForkJoinTask<Long> task = pool.submit(new Tree(0, leaves));
@@ -78,7 +82,7 @@ public final class ForkJoinRampUp {
             trace.operationDone(i >= 0, nanos);
             LockSupport.parkNanos(pauseMicros * 1_000L);
         }
-        pool.shutdown();
+        trace.end(pool);
         trace.report();
     }
 
