@@ -47,6 +47,11 @@ class Arguments(unittest.TestCase):
             (["goals", "--rows", "nothing"], "--rows: 'nothing' matches none of switch, "),
             (["http", "--rows", "json,yield"], "--rows: 'yield' matches none of plaintext, "),
             (["goals", "--rows", ""], "--rows: '' matches none of"),
+            (["goals", "--connections", "64"], "--connections: goes with the workloads http, rpc only"),
+            (["http", "--connections", ""], "--connections: '' is not a list of whole numbers from 1 to 1000"),
+            (["http", "--connections", "64,0"], "--connections: '64,0' is not a list"),
+            (["rpc", "--connections", "1001"], "--connections: '1001' is not a list"),
+            (["rpc", "--connections", "64, 256"], "--connections: '64, 256' is not a list"),
             (["tiny", "--fast"], "--fast"),
         ]
         for arguments, part in cases:

@@ -1,9 +1,10 @@
 """What `wisp bench http` and `rpc` compute: wrk's answer, CPU per request, perf's samples; what they do without wrk,
-PostgreSQL, or with a server that fails. No server is started."""
+PostgreSQL, or with a server that fails; over how many connections. No server of theirs is started."""
 
 import argparse
 import http.server
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -43,6 +44,47 @@ class Wrk(unittest.TestCase):
         for name in (*wrk.ERRORS, "requests", "duration_us", "p50_us", "p99_us", "p99_9_us", "max_us"):
             self.assertIn(f"{name}=%d", script)
         self.assertIn("percentile(99.9)", script)
+
+
+class Mix(unittest.TestCase):
+    def test_the_names_and_shares(self):
+        command.load_workloads()
+        http_rows = {load.name: load for load in sys.modules["wisplib.bench.workloads.http"].WORKLOADS[0].loads()}
+        mix = http_rows["mix"].mix
+        self.assertEqual(sum(share for share, _ in mix), 100)
+        for _, part in mix:
+            self.assertEqual(part, http_rows[part.name])
+            self.assertEqual((part.program, part.arguments, part.needs), http_rows["mix"][2:5])
+
+    @unittest.skipIf(shutil.which("wrk") is None, "wrk is not installed")
+    def test_each_path_is_asked_for_so_often(self):
+        asked = []
+
+        class Counting(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                asked.append(self.path)
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+        listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counting)
+        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{listener.server_port}"
+        try:
+            values = wrk.run(url, 1, 1, [(70, "/a"), (30, "/b")])
+            self.assertGreater(values["requests"], 0)
+            with self.assertRaisesRegex(jvm.Failure, "percentages do not make 100"):
+                wrk.run(url, 1, 1, [(70, "/a"), (29, "/b")])
+        finally:
+            listener.shutdown()
+            listener.server_close()
+        self.assertEqual(set(asked[:50]), {"/a", "/b"})
+        spread = 4 * (0.7 * 0.3 / len(asked)) ** 0.5
+        self.assertAlmostEqual(asked.count("/a") / len(asked), 0.7, delta=spread)
 
 
 class Cpu(unittest.TestCase):
@@ -107,7 +149,7 @@ class WrongAnswers(unittest.TestCase):
         command.load_workloads()
         for module in ("http", "rpc"):
             for load in sys.modules[f"wisplib.bench.workloads.{module}"].WORKLOADS[0].loads():
-                if load.answer is None:
+                if load.answer is None and not load.mix:
                     continue  # fortunes: the servlet compares its rows itself
                 with self.subTest(load.name), self.assertRaisesRegex(jvm.Failure, "wrong answer '19 rows'"):
                     server.ask(load)
@@ -120,7 +162,7 @@ class Servers(unittest.TestCase):
     """Series of servers with nothing behind them."""
 
     class Pair(servers.Servers):
-        name, quick = "pair", ("a", "b")
+        name, quick, full_connections = "pair", ("a", "b"), {"a": (64, 256)}
 
         def loads(self):
             for name, needs in (("a", ()), ("b", ("database",))):
@@ -129,8 +171,8 @@ class Servers(unittest.TestCase):
     class Fake(servers.Server):
         started, loaded, ends_well = [], [], True
 
-        def __init__(self, jdk, kind, program, arguments, needs):
-            self.started.append(needs)
+        def __init__(self, jdk, kind, program, arguments, needs, connections):
+            self.started.append((needs, connections))
             self.warm = set()
 
         def under_load(self, load, seconds):
@@ -150,15 +192,37 @@ class Servers(unittest.TestCase):
     def tearDown(self):
         servers.Server, servers.build, servers.missing, wrk.require, jvm.require_library = self.saved
 
-    def run_pair(self, rows=None):
+    def run_pair(self, rows=None, **options):
         jdk = jdks.Jdk(*[25 if f == "major" else f for f in jdks.Jdk._fields])
-        return runner.run(self.Pair(), fakes.context([jdk], rows=rows), fakes.Silent())
+        return runner.run(self.Pair(), fakes.context([jdk], rows=rows, **options), fakes.Silent())
 
     def test_loads_of_one_program_share_a_server(self):
         results = self.run_pair()
         self.assertEqual(self.Fake.loaded, ["A", "A", "B", "B", "A", "B"])  # warm-up, run, both; the second round
-        self.assertEqual(self.Fake.started, [("database",)])
+        self.assertEqual(self.Fake.started, [(("database",), 64)])
         self.assertEqual([s.values("per_s") for s in results.series], [[5.0, 5.0], [5.0, 5.0]])
+
+    def test_connections(self):
+        def ran(**options):
+            self.Fake.started.clear()
+            results = self.run_pair(runs=1, **options)
+            return [(s.key["what"], s.key["connections"]) for s in results.series], self.Fake.started
+        self.assertEqual(ran(connections=[8, 300]), ([("A", "8"), ("A", "300"), ("B", "8"), ("B", "300")],
+                                                     [(("database",), 8), (("database",), 300)]))
+        self.assertEqual(ran(full=True), ([("A", "64"), ("A", "256"), ("B", "64")], [(("database",), 64), ((), 256)]))
+        self.assertEqual(ran(full=True, connections=[1]), ([("A", "1"), ("B", "1")], [(("database",), 1)]))
+
+    def test_tomcat_has_a_thread_for_each_connection(self):
+        servers.Server, fake = self.saved[0], servers.Server
+        started, java = [], servers.java
+        servers.java = lambda jdk, kind, program, arguments, folder: started.append(arguments)
+        try:
+            for connections in (1, 64, 1000):
+                servers.Server(None, jvm.PLAIN, "ServletServer", connections=connections).folder.cleanup()
+            servers.Server(None, jvm.PLAIN, "NettyServer", ("--transport", "nio")).folder.cleanup()
+        finally:
+            servers.Server, servers.java = fake, java
+        self.assertEqual(started, [["--threads", 200], ["--threads", 200], ["--threads", 1000], ["--transport", "nio"]])
 
     def test_what_needs_postgresql_is_left_out_alone(self):
         servers.missing = lambda need: f"no {need}"

@@ -18,6 +18,7 @@ from . import machine, report, runner
 
 # Seconds of --minutes that are kept for the plots and for servers that end.
 AT_THE_END = 25
+WHOLE = r"[1-9]\d{0,2}|1000"  # from 1 to 1000
 
 
 class Context:
@@ -27,7 +28,7 @@ class Context:
         self.full, self.timed, self.out, self.interrupted = options.full, bool(options.minutes), options.out, False
         self.quick = not (self.full or self.timed)
         self.runs = options.runs or (5 if options.full or options.minutes else 3)
-        self.rows = options.rows
+        self.rows, self.connections = options.rows, options.connections
         self.jdks = found
         self.ahead = list(chosen)  # the present workload and those after it
         self.end = time.monotonic() + 60 * options.minutes - AT_THE_END if options.minutes else None
@@ -98,6 +99,9 @@ def parse(arguments, workloads):
                         "checkout, else ./wisp-bench)")
     parser.add_argument("--runs", metavar="N", help="runs of each, 1 to 1000 (default: quick 3, else 5)")
     parser.add_argument("--rows", metavar="LIST", help=f"{with_rows(workloads.values())}: only these rows, by name or pattern")
+    takers = [w.name for w in workloads.values() if w.takes_connections]
+    parser.add_argument("--connections", metavar="LIST", help=f"{', '.join(takers)}: wrk's connections, each 1 to 1000, e.g. "
+                        "64,256 (default: 64; full: http's query also 256)")
     options = parser.parse_args(arguments)
     if not options.names:
         parser.error(f"NAME is required: {names}, or all")
@@ -107,7 +111,7 @@ def parse(arguments, workloads):
     for name in ("runs", "minutes"):
         value = getattr(options, name)
         if value is not None:
-            if not re.fullmatch(r"[1-9]\d{0,2}|1000", value):
+            if not re.fullmatch(WHOLE, value):
                 parser.error(f"option --{name}: '{value}' is not a whole number from 1 to 1000")
             setattr(options, name, int(value))
     if options.out is None:
@@ -117,6 +121,10 @@ def parse(arguments, workloads):
     chosen = [w for w in workloads.values() if "all" in options.names or w.name in options.names]
     if options.rows is not None:
         check_rows(parser, options.rows, [w for w in chosen if w.row_names()], workloads)
+    if options.connections is not None:
+        if not any(w.takes_connections for w in chosen):
+            parser.error(f"option --connections: goes with the workloads {', '.join(takers)} only")
+        options.connections = connections(parser, options.connections)
     return parser, options, chosen
 
 
@@ -132,6 +140,14 @@ def check_rows(parser, patterns, takers, workloads):
     for pattern in patterns.split(","):
         if not fnmatch.filter(names, pattern):
             parser.error(f"option --rows: '{pattern}' matches none of {', '.join(names)}")
+
+
+def connections(parser, text):
+    """'64,256' -> [64, 256]"""
+    words = text.split(",")
+    if not all(re.fullmatch(WHOLE, word) for word in words):
+        parser.error(f"option --connections: '{text}' is not a list of whole numbers from 1 to 1000, such as 64,256")
+    return list(dict.fromkeys(map(int, words)))
 
 
 def choose_jdks(parser, options):

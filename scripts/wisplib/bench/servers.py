@@ -30,9 +30,13 @@ CLUSTER = jvm.ROOT / "java" / "software-tests" / "postgres-cluster"
 TICK = os.sysconf("SC_CLK_TCK")
 
 # name: the row; needs: what the server is given besides; path: what is asked for; answer: what must come back (None:
-# any 200); goal: the capacity by plain's that Wisp set itself as a target. Loads of one program and arguments share a server.
-Load = namedtuple("Load", "name text program arguments needs path answer kinds goal")
+# any 200); goal: the capacity by plain's that Wisp set itself as a target; mix: pairs of a percentage and the Load that is
+# asked for so often, instead of a path. Loads of one program, arguments and number of connections share a server.
+Load = namedtuple("Load", "name text program arguments needs path answer kinds goal mix", defaults=((),))
+# What a server is started for.
+Place = namedtuple("Place", "home kind program arguments connections")
 CONNECTIONS = 64
+TOMCAT_THREADS = 200  # Tomcat's own default; more when there are more connections
 
 
 def build():
@@ -137,9 +141,11 @@ def java(jdk, kind, program, arguments, folder):
 class Server:
     """One server of one kind, with what it calls."""
 
-    def __init__(self, jdk, kind, program, arguments=(), needs=()):
-        self.kind, self.beside, self.warm = kind, [], set()
+    def __init__(self, jdk, kind, program, arguments=(), needs=(), connections=CONNECTIONS):
+        self.kind, self.beside, self.warm, self.connections = kind, [], set(), connections
         arguments = list(arguments)
+        if program == "ServletServer":  # else connections would wait for threads on some kinds, and not on others
+            arguments += ["--threads", max(TOMCAT_THREADS, connections)]
         self.folder = tempfile.TemporaryDirectory(prefix="wisp-bench.")
         try:
             if "backend" in needs:
@@ -166,14 +172,19 @@ class Server:
 
     def ask(self, load):
         """The answer's bytes are compared before and after each load; wrk itself only counts statuses."""
-        for _ in range(20):
-            try:
-                with urllib.request.urlopen(self.url(load.path), timeout=20) as reply:
-                    text = reply.read().decode()
-            except (urllib.error.URLError, OSError) as error:
-                raise Failure(f"{load.name}, {self.kind}: {error}: {self.main.said()}")
-            if load.answer is not None and text != load.answer:
-                raise Failure(f"{load.name}, {self.kind}: wrong answer {text[:200]!r}")
+        for one in [part for _, part in load.mix] or [load]:
+            for _ in range(20):
+                try:
+                    with urllib.request.urlopen(self.url(one.path), timeout=20) as reply:
+                        text = reply.read().decode()
+                except (urllib.error.URLError, OSError) as error:
+                    raise Failure(f"{load.name}, {self.kind}: {one.path}: {error}: {self.main.said()}")
+                if one.answer is not None and text != one.answer:
+                    raise Failure(f"{load.name}, {self.kind}: {one.path}: wrong answer {text[:200]!r}")
+
+    def press(self, load, seconds):
+        """wrk's figures."""
+        return wrk.run(self.url(load.path or ""), self.connections, seconds, [(share, part.path) for share, part in load.mix])
 
     def stop(self):
         try:
@@ -191,7 +202,7 @@ class Server:
     def under_load(self, load, seconds):
         self.ask(load)
         before, beside = self.main.cpu(), sum(c.cpu() for c in self.beside)
-        values = wrk.run(self.url(load.path), CONNECTIONS, seconds)
+        values = self.press(load, seconds)
         values.update(wrk.costs(values["requests"], self.main.cpu() - before,
                                 sum(c.cpu() for c in self.beside) - beside, values.pop("load_cpu")))
         self.ask(load)
@@ -207,7 +218,9 @@ class Server:
 
 class Servers(Workload):
     """A workload of Loads; a series is one of them on one kind of threads."""
-    warms_itself = True
+    warms_itself = takes_connections = True
+    # name of a row -> with how many connections --full runs it; the others with CONNECTIONS.
+    full_connections = {}
 
     def loads(self):
         raise NotImplementedError
@@ -217,7 +230,7 @@ class Servers(Workload):
 
     def prepare(self, context):
         wrk.require()
-        self.left_out, self.running, self.owners, self.chosen = [], {}, {}, []
+        self.left_out, self.running, self.owners, self.needs, self.chosen = [], {}, {}, {}, []
         names = self.pick(context.rows or context.size(",".join(self.quick), "*", "*"))
         for load in self.loads():
             reasons = list(filter(None, map(missing, load.needs)))
@@ -233,32 +246,32 @@ class Servers(Workload):
     def series(self, context):
         for jdk in context.newest() if context.quick else context.reference():
             for load in self.chosen:
-                for kind in jvm.kinds_for(jdk):
-                    if kind in load.kinds:
-                        one = Series(lambda jdk=jdk, kind=kind, load=load: self.turn(context, jdk, kind, load),
-                                     jdk=jdk.label, what=load.text, kind=kind)
-                        self.owners.setdefault(self.place(jdk, kind, load), []).append(one)
+                for connections in self.connections(context, load):
+                    for kind in (k for k in jvm.kinds_for(jdk) if k in load.kinds):
+                        place = Place(jdk.home, kind, load.program, load.arguments, connections)
+                        one = Series(lambda jdk=jdk, load=load, place=place: self.turn(context, jdk, load, place),
+                                     jdk=jdk.label, what=load.text, connections=connections, kind=kind)
+                        self.owners.setdefault(place, []).append(one)
+                        self.needs.setdefault(place, {}).update(dict.fromkeys(load.needs))
                         yield one
 
-    @staticmethod
-    def place(jdk, kind, load):
-        return jdk.home, kind, load.program, load.arguments
+    def connections(self, context, load):
+        return context.connections or (context.full and self.full_connections.get(load.name)) or [CONNECTIONS]
 
-    def turn(self, context, jdk, kind, load):
-        server = self.server(jdk, kind, load)
+    def turn(self, context, jdk, load, place):
+        server = self.server(jdk, place)
         server.warm_up(load, 200_000, min(context.size(3, 5, 10), max(1, context.share() - 2)))
         return self.measure(context, server, load)
 
     def measure(self, context, server, load):
         return server.under_load(load, context.size(1, 2, 4))
 
-    def server(self, jdk, kind, load):
+    def server(self, jdk, place):
         """Started by whoever needs it first; one that did not start is not tried again."""
-        place = self.place(jdk, kind, load)
         if place not in self.running:
-            needs = dict.fromkeys(n for other in self.chosen if self.place(jdk, kind, other) == place for n in other.needs)
             try:
-                self.running[place] = Server(jdk, kind, load.program, load.arguments, tuple(needs))
+                self.running[place] = Server(jdk, place.kind, place.program, place.arguments, tuple(self.needs[place]),
+                                             place.connections)
             except Failure as failure:
                 self.running[place] = failure
         if isinstance(self.running[place], Failure):

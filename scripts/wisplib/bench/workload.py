@@ -108,6 +108,8 @@ class Workload:
 
     # Its runs warm up what they measure; the harness then does not, which would favour the first series.
     warms_itself = False
+    # Whether --connections is for it.
+    takes_connections = False
     # What of it cannot run here, and why, while the rest can; prepare() fills it.
     left_out = ()
 

@@ -10,6 +10,7 @@ from ..jvm import Failure
 from .workload import Unavailable
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
+MIX = Path(__file__).with_name("mix.lua")
 ERRORS = ("connect", "read", "write", "status", "timeout")
 
 
@@ -41,9 +42,10 @@ def costs(requests, server, beside, load):
     return {"cpu_us": mine, "beside_cpu_us": others, "wrk_cpu_us": made, "all_cpu_us": mine + others + made}
 
 
-def run(url, connections, seconds):
-    """What parse() gives, and wrk's own CPU time in s as load_cpu."""
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s", "-s", str(SCRIPT), url]
+def run(url, connections, seconds, mix=()):
+    """What parse() gives, and wrk's own CPU time in s as load_cpu. mix: pairs of a percentage and a path of url."""
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s", "-s", str(MIX if mix else SCRIPT), url]
+    command += ["--", *(str(word) for part in mix for word in part)] if mix else []
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds + 60)

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from wisplib import jvm
-from wisplib.bench import profile, wrk
+from wisplib.bench import profile
 from wisplib.bench.servers import CONNECTIONS, Load, Servers
 from wisplib.bench.workload import Note, Published, Table, beside, by_kind
 
@@ -11,7 +11,7 @@ from wisplib.bench.workload import Note, Published, Table, beside, by_kind
 class Rpc(Servers):
     name, order, title = "rpc", 6, "10 blocking RPCs per request to a second JVM"
     quick = ("rpc",)
-    text = (f"wrk, {CONNECTIONS} connections, asks a servlet in Tomcat 9 that makes 10 calls, one after the other, over a pooled "
+    text = (f"wrk, {CONNECTIONS} connections if --connections does not say otherwise, asks a servlet in Tomcat 9 that makes 10 calls, one after the other, over a pooled "
             "connection to a second JVM of the same kind, a thread per connection there; java/bench-servers. Requests per "
             "second and core: by the CPU time that both JVMs used, so one second of one processor's work; more is better. Every "
             "reply is compared with what was asked. Scheduling: shares of perf's samples (cpu-clock) of both JVMs, in a load of "
@@ -42,21 +42,22 @@ class Rpc(Servers):
         if not self.no_profile:
             seconds = context.size(1, 3, 4)
             with ThreadPoolExecutor(1) as pool:
-                loaded = pool.submit(wrk.run, server.url(load.path), CONNECTIONS, seconds + 1)
+                loaded = pool.submit(server.press, load, seconds + 1)
                 values.update(profile.of(server.pids(), seconds))
                 loaded.result()  # raises what went wrong there
         return values
 
     def parts(self, context, results):
-        yield beside(by_kind("Requests per second and core", results, "per_core", ["jdk"], more_is_better=True), self.published)
-        yield by_kind("Requests per second", results, "per_s", ["jdk"], more_is_better=True)
+        key = ["jdk", "connections"]
+        yield beside(by_kind("Requests per second and core", results, "per_core", key, more_is_better=True), self.published)
+        yield by_kind("Requests per second", results, "per_s", key, more_is_better=True)
         for metric, name in (("p50_ms", "median"), ("p99_ms", "99 %"), ("p99_9_ms", "99.9 %")):
-            yield by_kind(f"Latency, {name}, ms", results, metric, ["jdk"])
-        rows = [[jvm.NAMES[one.key["kind"]], one.key["jdk"], *(
+            yield by_kind(f"Latency, {name}, ms", results, metric, key)
+        rows = [[jvm.NAMES[one.key["kind"]], *(one.key[k] for k in key), *(
             results.cell(m, **one.key) if one.values(m) else "–" for m in ("kernel_sched_pct", "libwisp_pct", "samples"))]
             for one in results.series]
         if any(one.values("samples") for one in results.series):
-            yield Table("Share of both JVMs' CPU time, %", ["kind", "jdk", "kernel's scheduler", "libwisp", "samples"], rows)
+            yield Table("Share of both JVMs' CPU time, %", ["kind", *key, "kernel's scheduler", "libwisp", "samples"], rows)
         else:
             yield Note(f"The share of CPU time in scheduling was not measured: {self.no_profile or 'perf gave no samples'}.")
 

@@ -8,6 +8,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,7 +16,11 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import javax.servlet.http.HttpServlet;
 
-/** Servlets over JDBC and HikariCP: one query, twenty queries, an update, a page made of twelve rows. */
+/**
+ * Servlets over JDBC and HikariCP: one query, twenty queries, an update, twenty updates, a page made of twelve rows.
+ * In table world, seed never changes; number is changed by {@code updates} only, always to a value that is the row's
+ * id modulo ROWS, so that each reader can tell a number that was written to another row.
+ */
 final class Database {
     private static final int ROWS = 10_000;
     private static final int FORTUNES = 12;
@@ -30,8 +35,8 @@ final class Database {
         pool = new HikariDataSource(config);
         try (Connection connection = pool.getConnection(); Statement make = connection.createStatement()) {
             make.execute("drop table if exists world, fortune");
-            make.execute("create table world (id int primary key, seed int, touched int)");
-            make.execute("insert into world select i, i * 7919, 0 from generate_series(1, " + ROWS + ") i");
+            make.execute("create table world (id int primary key, seed int, touched int, number int)");
+            make.execute("insert into world select i, i * 7919, 0, i from generate_series(1, " + ROWS + ") i");
             make.execute("create table fortune (id int primary key, message text)");
             make.execute("insert into fortune select i, 'A <wise> & short saying, number ' || i "
                     + "from generate_series(1, " + FORTUNES + ") i");
@@ -44,6 +49,7 @@ final class Database {
         all.put("query", ServletServer.servlet("text/plain", request -> queries(1)));
         all.put("queries", ServletServer.servlet("text/plain", request -> queries(20)));
         all.put("update", ServletServer.servlet("text/plain", request -> update()));
+        all.put("updates", ServletServer.servlet("text/plain", request -> updates(20)));
         all.put("fortunes", ServletServer.servlet("text/html", request -> fortunes()));
         return all;
     }
@@ -86,6 +92,36 @@ final class Database {
             }
         }
         return "1 row";
+    }
+
+    /**
+     * Reads rows, each by a query of its own, gives each a new number and writes all in one batch, which is one
+     * transaction. Its rows stay locked until its end: in the order of their ids, so that no two batches wait for each
+     * other.
+     */
+    private String updates(int count) throws SQLException {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        int[] ids = random.ints(1, ROWS + 1).distinct().limit(count).sorted().toArray();
+        try (Connection connection = pool.getConnection();
+                PreparedStatement ask = connection.prepareStatement("select number from world where id = ?");
+                PreparedStatement change = connection.prepareStatement("update world set number = ? where id = ?")) {
+            for (int id : ids) {
+                ask.setInt(1, id);
+                try (ResultSet row = ask.executeQuery()) {
+                    if (!row.next() || row.getInt(1) % ROWS != id % ROWS) {
+                        throw new SQLException("row " + id + " is another one");
+                    }
+                }
+                change.setInt(1, random.nextInt(ROWS) * ROWS + id % ROWS);
+                change.setInt(2, id);
+                change.addBatch();
+            }
+            int[] changed = change.executeBatch();
+            if (changed.length != count || Arrays.stream(changed).anyMatch(rows -> rows != 1)) {
+                throw new SQLException("rows updated: " + Arrays.toString(changed));
+            }
+        }
+        return count + " rows";
     }
 
     private String fortunes() throws SQLException {

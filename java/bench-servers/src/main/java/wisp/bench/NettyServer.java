@@ -25,11 +25,12 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Netty's HTTP on its NIO transport or on its native epoll one: {@code /hello}, anything else is a status 404.
- * Prints {@code port=N}; ends when its standard input ends.
+ * Netty's HTTP on its NIO transport or on its native epoll one: {@code /hello}, {@code /json}, anything else is a
+ * status 404. Prints {@code port=N}; ends when its standard input ends.
  */
 public final class NettyServer {
     private static final byte[] HELLO = "Hello, World!".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] JSON = "{\"message\":\"Hello, World!\"}".getBytes(StandardCharsets.US_ASCII);
 
     private NettyServer() {
     }
@@ -46,7 +47,7 @@ public final class NettyServer {
                 .childHandler(new ChannelInitializer<Channel>() {
                     @Override
                     protected void initChannel(Channel channel) {
-                        channel.pipeline().addLast(new HttpServerCodec(), new Hello());
+                        channel.pipeline().addLast(new HttpServerCodec(), new Answers());
                     }
                 }).bind("127.0.0.1", 0).sync().channel();
         Report.value("port", ((InetSocketAddress) server.localAddress()).getPort());
@@ -56,21 +57,33 @@ public final class NettyServer {
         System.exit(0);
     }
 
-    private static final class Hello extends SimpleChannelInboundHandler<Object> {
+    private static final class Answers extends SimpleChannelInboundHandler<Object> {
         @Override
         protected void channelRead0(ChannelHandlerContext context, Object message) {
             if (message instanceof HttpRequest) {
-                boolean known = ((HttpRequest) message).uri().equals("/hello");
-                ByteBuf text = known ? Unpooled.wrappedBuffer(HELLO) : Unpooled.EMPTY_BUFFER;
-                DefaultFullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1,
-                        known ? HttpResponseStatus.OK : HttpResponseStatus.NOT_FOUND, text);
-                response.headers().set(HttpHeaderNames.CONTENT_TYPE, "text/plain")
-                        .set(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes());
-                context.write(response);
+                context.write(answer(((HttpRequest) message).uri()));
             }
             if (message instanceof LastHttpContent) {
                 context.flush();
             }
+        }
+
+        private static DefaultFullHttpResponse answer(String path) {
+            switch (path) {
+                case "/hello":
+                    return answer(HttpResponseStatus.OK, "text/plain", Unpooled.wrappedBuffer(HELLO));
+                case "/json":
+                    return answer(HttpResponseStatus.OK, "application/json", Unpooled.wrappedBuffer(JSON));
+                default:
+                    return answer(HttpResponseStatus.NOT_FOUND, "text/plain", Unpooled.EMPTY_BUFFER);
+            }
+        }
+
+        private static DefaultFullHttpResponse answer(HttpResponseStatus status, String type, ByteBuf text) {
+            DefaultFullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, text);
+            response.headers().set(HttpHeaderNames.CONTENT_TYPE, type)
+                    .set(HttpHeaderNames.CONTENT_LENGTH, text.readableBytes());
+            return response;
         }
 
         @Override

@@ -37,7 +37,10 @@ public @interface WispCase {
 
     int maxJdk() default Integer.MAX_VALUE;
 
-    /** What the JDK must have: a file, relative to its home ({@code bin/jstack}), or a module ({@code module:NAME}). */
+    /**
+     * What the JDK must have: a file, relative to its home ({@code bin/jstack}), or a module ({@code module:NAME}).
+     * One folder of the file's path may be {@code *}, any name.
+     */
     String requires() default "";
 
     int[] carriers() default {1, 2, 4};

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The harness itself: what it cannot see would pass unseen. */
 class HarnessTest {
@@ -46,6 +47,20 @@ class HarnessTest {
         assertFalse(starved.isOver(70, true, 20));
         assertFalse(starved.isOver(9, true, 22));
         assertTrue(starved.isOver(1, true, 22));
+    }
+
+    @Test
+    void whatACaseRequiresIsLookedForInFoldersOfAnyName(@TempDir Path home) throws Exception {
+        Jdk jdk = new Jdk(17, "17", home);
+        Files.createDirectories(home.resolve("postgresql/16/bin"));
+        assertFalse(jdk.has("postgresql/*/bin/initdb"));
+        assertFalse(jdk.has("nowhere/*/bin/initdb"));
+        Files.createDirectories(home.resolve("postgresql/17/bin"));
+        Files.createFile(home.resolve("postgresql/17/bin/initdb"));
+        assertTrue(jdk.has("postgresql/*/bin/initdb"));
+        assertTrue(jdk.has("postgresql/17/bin/initdb"));
+        assertFalse(jdk.has("postgresql/16/bin/initdb"));
+        assertTrue(jdk.has(home + "/postgresql/*/bin/initdb"));
     }
 
     @Test

@@ -1,6 +1,7 @@
 package wisp.it;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,10 +34,12 @@ record Jdk(int major, String version, Path home) {
         return home.resolve("bin/java");
     }
 
-    /** A file below its home, or "module:NAME": images made by jlink lack some. */
+    /** A file below its home, in which "*" is any folder, or "module:NAME": images made by jlink lack some. */
     boolean has(String what) {
         if (!what.startsWith("module:")) {
-            return Files.exists(home.resolve(what));
+            int any = what.indexOf("/*/");
+            return any < 0 ? Files.exists(home.resolve(what))
+                    : below(home.resolve(what.substring(0, any)), what.substring(any + 3));
         }
         try {
             String release = Files.readString(home.resolve("release"));
@@ -45,6 +48,20 @@ record Jdk(int major, String version, Path home) {
         } catch (IOException e) {
             return true;
         }
+    }
+
+    /** Whether one of the folder's folders has this file. */
+    private static boolean below(Path folder, String file) {
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(folder)) {
+            for (Path one : all) {
+                if (Files.exists(one.resolve(file))) {
+                    return true;
+                }
+            }
+        } catch (IOException none) {
+            // no such folder
+        }
+        return false;
     }
 
     /** The flags that switch this collector on, or null when this JDK lacks it. */

@@ -10,7 +10,7 @@ import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** The server goes while 20 threads wait for its answers and 10 for a connection: all hear of it at once. */
-@WispCase(carriers = {1, 2}, timeoutSeconds = 120, requires = "/usr/lib/postgresql/15/bin/initdb")
+@WispCase(carriers = {1, 2}, timeoutSeconds = 120, requires = "/usr/lib/postgresql/*/bin/initdb")
 public final class PostgresGone {
     public static void main(String[] args) throws Exception {
         HikariDataSource pool;

@@ -18,7 +18,7 @@ import wisp.it.cases.servers.Container;
 import wisp.it.cases.servers.Http;
 
 /** Tomcat's servlets on a HikariCP pool smaller than the number of requests, on a PostgreSQL server. */
-@WispCase(carriers = {1, 2}, timeoutSeconds = 120, requires = "/usr/lib/postgresql/15/bin/initdb")
+@WispCase(carriers = {1, 2}, timeoutSeconds = 120, requires = "/usr/lib/postgresql/*/bin/initdb")
 public final class PostgresPool {
     private static HikariDataSource pool;
 
