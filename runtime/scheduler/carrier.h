@@ -114,7 +114,7 @@ struct Worker {
   // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
   std::atomic<bool> polling{false};
   bool left_pump_for_timer = false;  // its own note: see send_to_pump_instead (sleep.cpp)
-  Worker* next = nullptr;  // in the spare list
+  Worker* next = nullptr;            // in the spare list
   Worker* all_next = nullptr;
   // The stall finder's private notes (observe/stalls.cpp).
   struct {

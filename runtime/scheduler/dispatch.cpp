@@ -106,15 +106,29 @@ void push_local(Carrier* c, WispTask* task) {
   if (WISP_UNLIKELY(!c->queue.push(task))) g_scheduler.global.push(task);
 }
 
+// Who armed a timer here just now, with nothing else to run on this carrier, has told nobody of it
+// (timer_arm): the worker that went to sleep was to watch it. Now the carrier has a task after all.
+static void own_deadline_may_be_unwatched(const Carrier* c) {
+  uint64_t deadline = c->next_deadline.load(std::memory_order_relaxed);
+  if (deadline < watched_deadline()) sysmon_watch_deadline(deadline);
+}
+
+static WispTask* pick_global(Carrier* c) {
+  WispTask* t = g_scheduler.global.pop();
+  if (t != nullptr) own_deadline_may_be_unwatched(c);
+  return t;
+}
+
 WispTask* pick_next(Carrier* c) {
   Scheduler& s = g_scheduler;
   if (chaos())
     if (WispTask* t = chaos_pick(c)) return t;
-  if (WISP_UNLIKELY(c->timer_check_due(c->now))) fire_timers(c, c, monotonic_ns());
-  if (poll_is_due(c->now)) poll_events(c);
+  if (WISP_UNLIKELY(c->timer_check_due(c->now)) && fire_timers(c, c, monotonic_ns()) != 0)
+    own_deadline_may_be_unwatched(c);
+  if (poll_is_due(c->now) && poll_events(c) != 0) own_deadline_may_be_unwatched(c);
   // Work from outside gets its turn even when this carrier never runs dry.
   if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
-    if (WispTask* t = s.global.pop()) return t;
+    if (WispTask* t = pick_global(c)) return t;
   }
   if (c->next.load(std::memory_order_relaxed) != nullptr) {
     WispTask* t = c->swap_next(nullptr);  // null: a thief was faster (steal_next)
@@ -127,7 +141,7 @@ WispTask* pick_next(Carrier* c) {
     c->slice_end = c->now + us_to_ticks(kSliceUs);
     return t;
   }
-  return s.global.empty() ? nullptr : s.global.pop();
+  return s.global.empty() ? nullptr : pick_global(c);
 }
 
 // The wait that wakes nobody and costs nothing to those who never wake: how long after a wake does

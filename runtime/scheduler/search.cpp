@@ -46,7 +46,7 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
     return nullptr;
   }
   if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
-  // acq_rel: see ready().
+  // acq_rel: see Carrier::swap_next.
   WispTask* wanted = t;
   if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
                                             std::memory_order_relaxed)) {
@@ -71,6 +71,7 @@ WispTask* search(Worker* w, Carrier* c) {
   Sighting seen[kSightings];
   uint32_t n = s.carrier_count;
   for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i].task = nullptr;
+  uint32_t offset = n > 1 ? next_random(w) % n : 0;
   uint64_t start = ticks();
   uint64_t spin = w->spin_ticks;
   for (;;) {
@@ -78,15 +79,14 @@ WispTask* search(Worker* w, Carrier* c) {
     bool hope = false;  // somebody's next is ripening: stay a little longer
     if (!s.global.empty())
       if (WispTask* t = s.global.pop()) return t;
-    uint32_t offset = n > 1 ? next_random(w) % n : 0;
     for (uint32_t k = 0; k < n; ++k) {
       uint32_t i = offset + k < n ? offset + k : offset + k - n;
       Carrier* victim = &s.carriers[i];
       if (victim == c) continue;
       if (WispTask* t = steal_ring(c, victim)) return t;
-      if (i < kSightings) {
-        if (WispTask* t = steal_next(c, victim, &seen[i], now)) return t;
-        hope |= seen[i].task != nullptr && now - seen[i].at < us_to_ticks(5);
+      if (k < kSightings) {  // the others of so many perhaps in another search
+        if (WispTask* t = steal_next(c, victim, &seen[k], now)) return t;
+        hope |= seen[k].task != nullptr && now - seen[k].at < us_to_ticks(5);
       }
     }
     c->now = now;

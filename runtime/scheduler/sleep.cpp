@@ -1,6 +1,8 @@
 // A worker without work: it sleeps, on its futex or in the event pump, and owns no carrier
 // (idle.h). One of the sleepers, the keeper, sleeps only until the earliest deadline of all
 // carriers, and where a timer is expected to bring work for two, a helper does too (forecast.h).
+#include <algorithm>
+
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 #include "scheduler/placement.h"
@@ -34,9 +36,10 @@ static std::atomic<bool> g_helper_watches{false};
 
 static Watch take_watch(uint64_t deadline, uint64_t helped) {
   uint64_t watched = g_watched.load(std::memory_order_relaxed);
-  if (deadline < watched &&
-      g_watched.compare_exchange_strong(watched, deadline, std::memory_order_relaxed))
-    return Watch::Deadline;
+  // Again after a failure: the other one's deadline may be the later one.
+  while (deadline < watched)
+    if (g_watched.compare_exchange_weak(watched, deadline, std::memory_order_relaxed))
+      return Watch::Deadline;
   if (deadline != kNever && deadline != helped && g_scheduler.forecast.expects_help() &&
       !g_helper_watches.exchange(true, std::memory_order_relaxed))
     return Watch::Help;
@@ -63,7 +66,7 @@ static bool start_helping(Worker* w, uint64_t deadline_ns) {
   s.idle.stop_searching();
   // As in wake_searcher: somebody may have trusted this search.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (s.idle.idle() != 0 && any_work_visible()) wake_searcher();
+  if (any_work_visible()) announce_work();
   return false;
 }
 
@@ -89,7 +92,7 @@ void sleep_until_bound(Worker* w) {
     Watch watch = take_watch(deadline, helped);
     uint64_t until = watch != Watch::Nothing ? deadline : kForever;
     bool ahead = until != kForever && s.forecast.expects_help();
-    if (ahead) until -= s.forecast.lead_ns();
+    if (ahead) until -= std::min(until - 1, s.forecast.lead_ns());  // 1: long past
     bool in_time = ahead && monotonic_ns() < until;
     EventWait waited = EventWait::NotThere;
     if (watch != Watch::Deadline || !send_to_pump_instead(w)) waited = wait_for_events(w, until);
@@ -131,9 +134,11 @@ void sleep_until_bound(Worker* w) {
     w->left_pump_for_timer = waited == EventWait::Waited;
     if (s.idle.take_back(w)) {
       s.forecast.timer_fired(ticks());
+      uint32_t fired = 0;
       for (uint32_t i = 0; i < s.carrier_count; ++i)
         if (s.carriers[i].next_deadline.load(std::memory_order_relaxed) <= now)
-          fire_timers(&s.carriers[i], w->carrier, now);
+          fired += fire_timers(&s.carriers[i], w->carrier, now);
+      if (fired > 1) announce_work();  // one of each heap is not known to any of them as two
       return;
     }
     // Every carrier is busy: SysMonitor watches the timers while that is so.

@@ -1,6 +1,8 @@
 // Timed waits: arming, disarming, firing. Each carrier's heap is under its timer_lock; a fired
 // timer cancels the wait in the parking lot while it still holds that lock, so that a task which
 // has disarmed its timer can be sure that no firing is under way for an older wait.
+#include <algorithm>
+
 #include "scheduler/internal.h"
 #include "sync/parking_lot.h"
 
@@ -14,8 +16,9 @@ static void refresh(Carrier* c) {
 
 static uint64_t ticks_at(uint64_t deadline_ns, uint64_t now_ns) {
   if (deadline_ns <= now_ns) return 0;
-  uint64_t us = (deadline_ns - now_ns) / 1000;
-  return us > 3600000000ull ? ~0ull : ticks() + us * g_ticks_per_us;
+  if (deadline_ns == ~0ull) return ~0ull;
+  constexpr uint64_t kHourUs = 3600000000;  // what is further away is looked at once more then
+  return ticks() + std::min((deadline_ns - now_ns) / 1000, kHourUs) * g_ticks_per_us;
 }
 
 // timer_lock held. Relaxed: the owner may see it a switch late, and takes the lock to act on it.

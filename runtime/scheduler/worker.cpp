@@ -36,7 +36,11 @@ void wake_searcher() {
     // Between claim and stop somebody may have pushed, seen a searcher and trusted it: us. So look
     // once more (found by tests/model/idle_test.cpp). seq_cst: stop, then look.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (s.idle.idle() == 0 || !any_work_visible()) return;
+    if (!any_work_visible()) return;
+    if (s.idle.idle() == 0) {  // the last idle carrier went to somebody who has a task for it
+      sysmon_notice();
+      return;
+    }
   }
 }
 
@@ -88,15 +92,46 @@ bool any_work_visible() {
   return false;
 }
 
+// Tasks that their wakers keep for themselves; not those that the caller has seen to. Relaxed, as
+// above.
+static bool any_next_visible() {
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i)
+    if (g_scheduler.carriers[i].next.load(std::memory_order_relaxed) != nullptr) return true;
+  return false;
+}
+
 // ---- idling ---------------------------------------------------------------------------------
 
 static void end_search(Worker* w, bool found) {
   if (!w->searching) return;
   w->searching = false;
   bool last = g_scheduler.idle.stop_searching();
+  if (!found || !last) return;
   // The last searcher found work: there may be more of it, announced while this search kept others
-  // from being woken. So the next one is woken; with no idle carrier left SysMonitor must know.
-  if (found && last && any_work_visible()) announce_work();
+  // from being woken. So the next one is woken; with no idle carrier left SysMonitor must know, and
+  // of a task in a next slot as well, whose waker trusted in this search (announce_wake). seq_cst:
+  // the waker stores next, then looks at the searchers (a fence in announce_work); we have stopped
+  // searching (seq_cst), then look at next.
+  if (any_work_visible())
+    announce_work();
+  else if (any_next_visible())
+    sysmon_notice();
+}
+
+// A carrier gets busy, or busier, in a way that those who armed timers could not know of: timers
+// that a sleeping worker watched, or that their carrier was to see to when it got idle, may now be
+// watched by nobody.
+static void deadlines_may_be_unwatched() {
+  uint64_t deadline = earliest_deadline();
+  if (deadline < watched_deadline()) sysmon_watch_deadline(deadline);
+}
+
+// Up from sleep_until_bound. The event pump may be without a worker now.
+static void awake(Worker* w) {
+  trace(w->carrier, TraceKind::Awake, nullptr);
+  forget_own_cpu(w);
+  pump_may_be_empty();
+  deadlines_may_be_unwatched();
 }
 
 static WispTask* next_task(Worker* w) {
@@ -112,8 +147,7 @@ static WispTask* next_task(Worker* w) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (s.idle.idle() != 0 && any_work_visible() && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
-      trace(w->carrier, TraceKind::Awake, nullptr);
-      forget_own_cpu(w);
+      awake(w);
       continue;
     }
     c->now = ticks();
@@ -133,6 +167,7 @@ static WispTask* next_task(Worker* w) {
           s.forecast.help_wanted();
           w->spin_ticks = w->spin_ticks * 2 < max ? w->spin_ticks * 2 : max;
           end_search(w, true);
+          deadlines_may_be_unwatched();
           return t;
         }
         w->spin_ticks = w->spin_ticks / 2 > min ? w->spin_ticks / 2 : min;
@@ -153,20 +188,20 @@ static WispTask* next_task(Worker* w) {
     // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
     // owner fills it.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (any_work_visible() && s.idle.take_back(w)) {
-      uint64_t now = ticks();
-      w->carrier->now = now;
-      trace(w->carrier, TraceKind::Awake, nullptr, kNoTraceTask, now);
-      continue;
+    if (any_work_visible()) {
+      if (s.idle.take_back(w)) {
+        uint64_t now = ticks();
+        w->carrier->now = now;
+        trace(w->carrier, TraceKind::Awake, nullptr, kNoTraceTask, now);
+        deadlines_may_be_unwatched();
+        continue;
+      }
+      sysmon_notice();  // chosen already, or no carrier is idle any more
+    } else if (any_next_visible()) {
+      sysmon_notice();  // its waker trusted in our search, which does not take what is young
     }
     sleep_until_bound(w);
-    trace(w->carrier, TraceKind::Awake, nullptr);
-    forget_own_cpu(w);
-    // Busy again: the event pump may be without a worker, and timers that a sleeping worker watched
-    // may now be watched by nobody.
-    pump_may_be_empty();
-    uint64_t deadline = earliest_deadline();
-    if (deadline < watched_deadline() && s.carrier_count > 0) sysmon_watch_deadline(deadline);
+    awake(w);
   }
 }
 
@@ -193,23 +228,37 @@ static void* worker_main(void* argument) {
   return nullptr;
 }
 
-bool worker_start(Carrier* carrier) {
+// For the next attempt: where the kernel allows no more threads SysMonitor makes thousands a
+// second.
+static std::atomic<Worker*> g_refused_worker{nullptr};
+
+static Worker* worker_make() {
   void* memory = nullptr;
   if (posix_memalign(&memory, kCacheLine, sizeof(Worker)) != 0) {
     errno = ENOMEM;
-    return false;
+    return nullptr;
   }
   Worker* w = new (memory) Worker();
-  w->carrier = carrier;
-  if (carrier != nullptr) carrier->worker = w;
   Worker* head = g_scheduler.all_workers.load(std::memory_order_relaxed);
   do w->all_next = head;
   while (!g_scheduler.all_workers.compare_exchange_weak(head, w, std::memory_order_release));
+  return w;
+}
+
+bool worker_start(Carrier* carrier) {
+  Worker* w = g_refused_worker.exchange(nullptr, std::memory_order_acq_rel);
+  if (w == nullptr && (w = worker_make()) == nullptr) return false;
+  w->carrier = carrier;
+  if (carrier != nullptr) carrier->worker = w;
   g_scheduler.worker_count.fetch_add(1, std::memory_order_relaxed);
   if (carrier == nullptr) g_scheduler.workers_starting.fetch_add(1, std::memory_order_relaxed);
   if (start_kernel_thread(worker_main, w)) return true;
   if (carrier == nullptr) g_scheduler.workers_starting.fetch_sub(1, std::memory_order_relaxed);
   g_scheduler.worker_count.fetch_sub(1, std::memory_order_relaxed);
+  int error = errno;
+  w->carrier = nullptr;
+  g_refused_worker.store(w, std::memory_order_release);  // two at once: one struct is lost
+  errno = error;
   return false;
 }
 

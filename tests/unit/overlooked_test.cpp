@@ -21,6 +21,18 @@ void until(const std::function<bool()>& holds) {
   while (!holds() && monotonic_ns() < end) usleep(1000);
 }
 
+// A task that never gives way; false when it gave up.
+bool compute_until(const std::function<bool()>& holds) {
+  for (uint64_t end = monotonic_ns() + kPatience; monotonic_ns() < end;)
+    if (holds()) return true;
+  return false;
+}
+
+void park_on(std::atomic<uint32_t>* key) {
+  RuntimeEntry entry;
+  park(key, kForever, [key] { return key->load() == 0; });
+}
+
 // The sleeper in the event pump is also the one that watches the clock: when it leaves for a timer,
 // the pump is without a worker, and the task that the timer wakes may compute for as long as it
 // likes. Here it computes until a task has run that waits for a descriptor.
@@ -34,9 +46,7 @@ TEST(Overlooked, ADescriptorWhileTheTaskOfATimerComputes) {
     EXPECT_EQ(io::read(first.in, &c, 1), 1);  // its worker is the last to have been in the pump
     task_sleep_until(monotonic_ns() + 200'000'000);
     computes = true;
-    for (uint64_t end = monotonic_ns() + kPatience; !flag && monotonic_ns() < end;) {
-    }
-    seen = flag.load();
+    seen = compute_until([&] { return flag.load(); });
     --left;
   });
   spawn([&] {
@@ -74,12 +84,7 @@ TEST(Overlooked, ATimerOfAHandedOffTaskOnABusyCarrier) {
   ++left;
   spawn([&] {
     WispTask* self = current_task();
-    for (uint64_t end = monotonic_ns() + kPatience; monotonic_ns() < end;) {
-      if (self->handoff.load() == HandOff::Taken) {
-        without_carrier = true;
-        break;
-      }
-    }
+    without_carrier = compute_until([&] { return self->handoff.load() == HandOff::Taken; });
     tid = self->tid;
     task_sleep_until(monotonic_ns() + 500'000'000);
     back = true;
@@ -97,6 +102,94 @@ TEST(Overlooked, ATimerOfAHandedOffTaskOnABusyCarrier) {
   EXPECT_TRUE(back) << "its timer did not fire";
   stop = true;
   until([&] { return left == 0; });
+  if (left != 0) abort();
+}
+
+// One worker wakes up for the timers of all carriers: what it finds in several heaps is more than
+// it can run at once, although each has only one task.
+TEST(Overlooked, TimersOfTwoCarriersAtOnce) {
+  start_scheduler();
+  for (int round = 0; round < 3; ++round) {
+    std::atomic<int> together{0}, ran{0}, gave_up{0}, left{2};
+    uint64_t when = monotonic_ns() + 200'000'000;
+    for (int i = 0; i < 2; ++i)
+      spawn([&, when] {
+        ++together;
+        compute_until([&] { return together == 2; });  // so each is on a carrier of its own
+        task_sleep_until(when);
+        ++ran;
+        if (!compute_until([&] { return ran == 2; })) ++gave_up;
+        --left;
+      });
+    until([&] { return left == 0; });
+    if (left != 0) abort();
+    ASSERT_EQ(gave_up, 0) << "one of them computed, the other one waited for it";
+  }
+}
+
+// Two woken by a task that goes on computing: one goes to the worker that is on its way, the other
+// stays in the next slot, and each who has a carrier keeps it.
+TEST(Overlooked, TheSecondOfTwoWokenByAComputingTask) {
+  start_scheduler();
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<uint32_t> key{0};
+    std::atomic<int> ran{0}, gave_up{0}, left{3};
+    auto compute = [&] {
+      if (!compute_until([&] { return ran == 2; })) ++gave_up;
+      --left;
+    };
+    for (int i = 0; i < 2; ++i)
+      spawn([&, compute] {
+        park_on(&key);
+        ++ran;
+        compute();
+      });
+    spawn([&, compute] {
+      task_sleep_until(monotonic_ns() + 20'000'000);
+      {
+        RuntimeEntry entry;
+        key = 1;
+        ParkingLot::unpark(&key, ~0u);
+      }
+      compute();
+    });
+    until([&] { return left == 0; });
+    if (left != 0) abort();
+    ASSERT_EQ(gave_up, 0) << "in round " << round;
+  }
+}
+
+// Who arms a timer on a carrier that has nothing else to run leaves it to the worker that will go
+// to sleep; but this one finds another task after all.
+TEST(Overlooked, ATimerOfACarrierThatFindsWorkBeforeItSleeps) {
+  start_scheduler();
+  std::atomic<uint32_t> key{0};
+  std::atomic<bool> sleeps{false}, back{false}, in_time{false};
+  std::atomic<int> left{2};
+  spawn([&] {
+    park_on(&key);
+    in_time = compute_until([&] { return back.load(); });
+    --left;
+  });
+  usleep(50'000);  // it is parked
+  spawn([&] {
+    // The worker is to search for so long that what comes meanwhile is found by it.
+    current_task()->worker.load()->spin_ticks = us_to_ticks(300'000);
+    uint64_t when = monotonic_ns() + 500'000'000;
+    sleeps = true;
+    task_sleep_until(when);
+    back = true;
+    --left;
+  });
+  until([&] { return sleeps.load(); });
+  usleep(100'000);
+  {
+    RuntimeEntry entry;
+    key = 1;
+    ParkingLot::unpark(&key, ~0u);
+  }
+  until([&] { return left == 0; });
+  EXPECT_TRUE(in_time) << "nobody watched the timer";
   if (left != 0) abort();
 }
 
