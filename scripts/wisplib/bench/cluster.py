@@ -26,8 +26,9 @@ def release_for(jdk):
     return next(r for r in RELEASES if r.least_jdk <= jdk.major)
 
 
-# join: how long a node looks for others before it founds the cluster itself. vthreads is the pool that handles what is
-# received; JGroups' default is true, whatever UPerf's own option says.
+# join: how long a node looks for others before it founds the cluster itself. It asks six times meanwhile (num_discovery_runs):
+# with one question a node on a busy machine now and then founded its own and never learned how long to run.
+# vthreads is the pool that handles what is received; JGroups' default is true, whatever UPerf's own option says.
 PROTOCOLS = """  <MERGE3/> <FD_ALL3 timeout="60000" interval="10000"/> <VERIFY_SUSPECT2/>
   <pbcast.NAKACK2{retransmit}/> <UNICAST3/> <pbcast.STABLE/>
   <pbcast.GMS join_timeout="{join}" print_local_addr="false"/> <UFC/> <MFC/> <FRAG2/>
@@ -35,9 +36,9 @@ PROTOCOLS = """  <MERGE3/> <FD_ALL3 timeout="60000" interval="10000"/> <VERIFY_S
 """
 TRANSPORTS = {
     "TCP": '<TCP bind_addr="127.0.0.1" bind_port="7800" port_range="40" diag.enabled="false" use_vthreads="{vthreads}"/>\n'
-           '  <TCPPING initial_hosts="127.0.0.1[7800]" port_range="40"/>\n',
+           '  <TCPPING initial_hosts="127.0.0.1[7800]" port_range="40" num_discovery_runs="6"/>\n',
     "UDP": '<UDP bind_addr="127.0.0.1" mcast_addr="228.6.7.8" mcast_port="45588" ip_ttl="0" diag.enabled="false" '
-           'use_vthreads="{vthreads}"/>\n  <PING/>\n',
+           'use_vthreads="{vthreads}"/>\n  <PING num_discovery_runs="6"/>\n',
 }
 RETRANSMIT = {"TCP": ' use_mcast_xmit="false"', "UDP": ""}
 
@@ -67,8 +68,8 @@ class Namespace:
 
     def __enter__(self):
         try:
-            self.holder = subprocess.Popen(["unshare", "-n", "sh", "-c", f"{NETWORK} && echo up && exec cat"], stdin=subprocess.PIPE,
-                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.holder = subprocess.Popen(["unshare", "-n", "sh", "-c", f"{NETWORK} && echo up && exec cat"],
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         except OSError as error:
             raise jvm.Failure(f"unshare: {error}")
         if self.holder.stdout.readline().strip() != "up":
@@ -218,8 +219,9 @@ def read_result(outputs, kind, tests):
     rates = []
     for number, text in enumerate(outputs, 1):
         # By test, not by menu: the driver's comes before its own last line when its own figures come too late.
-        ends = [found.groups() for part in text.split(TEST)[1:] if re.search(r"^done \(in", part, re.MULTILINE)
-                for found in [re.search(r"^10: ([\d.,]+) reqs/sec \(([\d,]+) reads ([\d,]+) writes\)", part, re.MULTILINE)] if found]
+        ends = [re.search(r"^10: ([\d.,]+) reqs/sec \(([\d,]+) reads ([\d,]+) writes\)", part, re.MULTILINE)
+                for part in text.split(TEST)[1:] if re.search(r"^done \(in", part, re.MULTILINE)]
+        ends = [found.groups() for found in ends if found]
         if len(ends) != tests or any(float(figure.replace(",", "")) <= 0 for figure in ends[-1]):
             raise jvm.Failure(f"node {number} has {len(ends)} of {tests} tests with a result, or made no requests: {text[-600:]}")
         rates.append(float(ends[-1][0].replace(",", "")))

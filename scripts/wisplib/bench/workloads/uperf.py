@@ -23,6 +23,7 @@ class UPerf(Workload):
             "do by default: not out of band, and reads of the own node like all others. JGroups chooses how answers are handled by "
             "the JDK: from 5.4 on by the common pool, on JDK 21 and newer by the receiving thread.")
     units = {"per_node": "requests/s", "slowest_node": "requests/s"}
+    warms_itself = True
     budget, weight = 1800, 210
     published = (
         Published("UDP, JDK 11, native threads", "44,691", "requests/s/node", BLOG),
