@@ -232,8 +232,9 @@ def read_result(outputs, kind, tests):
     own = sum(float(f.replace(",", "")) for f in total) / max(1, len(total))
     if len(shares) == len(outputs) and abs(own / figure - 1) > 0.15:
         raise jvm.Failure(f"the nodes' mean is {figure:.0f} requests/s, UPerf's own {own:.0f}")
-    if kind == jvm.WISP and not all(re.search(r"^wisp: tasks=[1-9]", text, re.MULTILINE) for text in outputs):
-        raise jvm.Failure("it ran, but not every node on Wisp: " + outputs[-1][-300:])
+    for number, text in enumerate(outputs, 1):
+        if kind == jvm.WISP and not re.search(r"^wisp: tasks=[1-9]", text, re.MULTILINE):
+            raise jvm.Failure(f"it ran, but not every node on Wisp, or node {number} did not end: {text[-300:]}")
     return {"per_node": figure, "slowest_node": min(rates)}
 
 
