@@ -132,6 +132,10 @@ class UPerf(unittest.TestCase):
         found = cluster.read_result([node(menu=True), node()], jvm.WISP, 2)
         self.assertEqual(found, {"per_node": 1000, "slowest_node": 1000})
 
+    def test_a_driver_too_slow_for_its_own_table_has_its_figure(self):
+        late = node(menu=True).replace("\n\n\ndone", "\n= Results: =\n[1] Start test\n\ndone")
+        self.assertEqual(cluster.read_result([late, node()], jvm.WISP, 2)["per_node"], 1000)
+
     def test_a_node_that_read_nothing_or_did_not_finish(self):
         for bad in (node(reads=0), node(tests=1), "", node().replace("done (in", "gone (in")):
             with self.subTest(bad), self.assertRaisesRegex(jvm.Failure, "node 2 has"):
@@ -139,18 +143,40 @@ class UPerf(unittest.TestCase):
 
     def test_uperfs_own_total_must_agree(self):
         self.assertEqual(cluster.read_result([node(menu=True, total="1,050.00"), node()], jvm.PLAIN, 2)["per_node"], 1000)
-        with self.assertRaisesRegex(jvm.Failure, "UPerf's own 2,000.00"):
+        with self.assertRaisesRegex(jvm.Failure, "UPerf's own 2000"):
             cluster.read_result([node(menu=True, total="2,000.00"), node()], jvm.PLAIN, 2)
+        with self.assertRaisesRegex(jvm.Failure, "UPerf's own 3000"):  # 5.4.13: the nodes' lines only
+            cluster.read_result([node(menu=True, total="1").replace("Throughput: 1 ", "").replace(": 1,000.00", ": 3,000.00"), node()],
+                                jvm.PLAIN, 2)
 
     def test_a_node_not_on_wisp(self):
         with self.assertRaisesRegex(jvm.Failure, "not every node on Wisp"):
             cluster.read_result([node(menu=True), node().replace("tasks=40", "tasks=0")], jvm.WISP, 2)
 
     def test_the_pool_is_of_the_asked_kind(self):
+        release = cluster.RELEASES[0]
         for stack in cluster.TRANSPORTS:
-            self.assertIn('use_vthreads="false"', cluster.configuration(stack, jvm.PLAIN, True))
-            self.assertIn('use_vthreads="false"', cluster.configuration(stack, jvm.WISP, False))
-            self.assertIn('use_vthreads="true"', cluster.configuration(stack, jvm.VIRTUAL, False))
+            self.assertIn('use_vthreads="false"', cluster.configuration(release, stack, jvm.PLAIN, True))
+            self.assertIn('use_vthreads="false"', cluster.configuration(release, stack, jvm.WISP, False))
+            self.assertIn('use_vthreads="true"', cluster.configuration(release, stack, jvm.VIRTUAL, False))
+
+    def test_an_old_jdk_gets_a_release_it_runs_in_its_own_words(self):
+        self.assertEqual([cluster.release_for(jdks.Jdk(major, "", "", "")).least_jdk for major in (8, 9, 11, 16, 17, 25)],
+                         [8, 8, 11, 11, 17, 17])
+        old = cluster.release_for(jdks.Jdk(8, "", "", ""))
+        for stack in cluster.TRANSPORTS:
+            for word in old.spelled:
+                self.assertIn(word, cluster.configuration(cluster.RELEASES[0], stack, jvm.PLAIN, True))
+                self.assertNotIn(f'{word}"', cluster.configuration(old, stack, jvm.PLAIN, True))
+                self.assertNotIn(f"{word}/", cluster.configuration(old, stack, jvm.PLAIN, True))
+
+    def test_figures_of_the_driver_are_those_of_the_last_test(self):
+        """4.2 shows its menu once more after each option and before it ends."""
+        text = "[1] Start test\noob=false\n" + node(menu=True, total="1,000.00") + "[1] Start test\n"
+        self.assertEqual(cluster.read_result([text, node()], jvm.WISP, 2)["per_node"], 1000)
+        wrong = "9,000.00".join(text.rsplit("1,000.00", 1))  # what the last test's table says in the end
+        with self.assertRaisesRegex(jvm.Failure, "UPerf's own 9000"):
+            cluster.read_result([wrong, node()], jvm.PLAIN, 2)
 
 
 if __name__ == "__main__":
