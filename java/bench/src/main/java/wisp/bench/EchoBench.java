@@ -34,6 +34,7 @@ public final class EchoBench {
         ServerSocket listener = new ServerSocket(0, 4096, InetAddress.getLoopbackAddress());
         AtomicInteger broken = new AtomicInteger();
         CountDownLatch connected = new CountDownLatch(connections);
+        CountDownLatch allThere = new CountDownLatch(1);
         Thread acceptor = Threads.unstarted(kind, () -> accept(kind, listener, connections, bytes));
         acceptor.start();
         Thread[] clients = new Thread[connections];
@@ -43,8 +44,10 @@ public final class EchoBench {
             clients[i] = Threads.unstarted(kind, () -> {
                 try (Socket socket = new Socket(listener.getInetAddress(), listener.getLocalPort())) {
                     connected.countDown();
+                    allThere.await();
                     ask(socket, id, bytes, times);
-                } catch (IOException e) {
+                } catch (IOException | InterruptedException e) {
+                    connected.countDown();
                     if (broken.getAndIncrement() == 0) {
                         e.printStackTrace();
                     }
@@ -52,7 +55,11 @@ public final class EchoBench {
             });
             clients[i].start();
         }
+        // Virtual threads that echo already may keep others from their first turn for minutes.
         connected.await();
+        Report.check("connections refused", 0, broken.get());
+        acceptor.join();
+        allThere.countDown();
         burners.start();
         Thread.sleep(warmup * 1000L);
 
