@@ -14,6 +14,7 @@ from . import jdks
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH_SOURCES = ROOT / "java" / "bench" / "src" / "main" / "java"
+NEEDS_HISTOGRAM = "HdrLatency.java"  # compiled apart: a library that may be missing must not stop the rest
 
 PLAIN, WISP, VIRTUAL = "plain", "wisp", "virtual"
 NAMES = {PLAIN: "plain threads", WISP: "Wisp", VIRTUAL: "virtual threads"}
@@ -72,8 +73,36 @@ def require_library():
 
 def build_bench():
     """Compiles java/bench for Java 8 when a source is newer than the classes."""
-    sources = sorted(BENCH_SOURCES.rglob("*.java"))
-    classes = bench_classes()
+    return compile_newer([s for s in BENCH_SOURCES.rglob("*.java") if s.name != NEEDS_HISTOGRAM], bench_classes())
+
+
+def build_histogram():
+    """What java/bench needs on its class path to measure latencies; Failure when HdrHistogram cannot be had."""
+    jar = released_jar("org.hdrhistogram", "HdrHistogram", "2.2.2")
+    classes = bench_classes().with_name("bench-histogram")
+    return [compile_newer(BENCH_SOURCES.rglob(NEEDS_HISTOGRAM), classes, [build_bench(), jar]), jar]
+
+
+def released_jar(group, name, version):
+    """By Maven, from Maven Central; kept in our cache."""
+    folder = jdks.cache_folder().parent / "jars"
+    jar = folder / f"{name}-{version}.jar"
+    if not jar.is_file():
+        try:
+            done = subprocess.run(["mvn", "-B", "-q", "dependency:copy", f"-Dartifact={group}:{name}:{version}",
+                                   f"-DoutputDirectory={folder}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, timeout=300)
+            why = done.stdout.strip()[-300:]
+        except (OSError, subprocess.TimeoutExpired) as error:
+            why = str(error)
+        if not jar.is_file():
+            raise Failure(f"{group}:{name}:{version} cannot be had by mvn: {why}")
+    return jar
+
+
+def compile_newer(sources, classes, classpath=()):
+    """Compiles all when one is newer than the classes; returns their folder."""
+    sources = sorted(sources)
     stamp = classes / ".built"
 
     def built():
@@ -84,7 +113,7 @@ def build_bench():
     with open(classes / ".lock", "w") as lock:  # lest one compiles what another one's JVM is about to load
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not built():
-            compile_java(sources, classes)
+            compile_java(sources, classes, classpath)
             stamp.touch()
     return classes
 

@@ -17,7 +17,7 @@ from wisplib import jdks, jvm  # noqa: E402
 from wisplib.bench import cluster, native  # noqa: E402
 import fakes  # noqa: E402
 
-# program, what of its source, what instead, arguments
+# program, what of its source, what instead, arguments; the class that is broken, where it is not the program's own
 BROKEN = [
     ("PingPong", "sum += message;", "sum += i == 3 ? 0 : message;", ["--trips", 100]),
     ("YieldBench", "done.addAndGet(count);", "done.addAndGet(count - 1);", ["--yields", 100]),
@@ -31,6 +31,7 @@ BROKEN = [
     ("ForkJoinRampUp", "long sum = right + left.join();", "long sum = right + left.join() + (from == 0 ? 1 : 0);", ["--ops", 10]),
     ("EchoBench", "in.readFully(message);", "in.readFully(message); message[0] ^= 1;",
      ["--connections", 2, "--seconds", 1, "--warmup", 0]),
+    ("EchoBench", "sum += x;", "sum += x + 1;", ["--connections", 2, "--seconds", 1, "--warmup", 0, "--burners", 1], "Burners"),
     ("UdpBench", "socket.send(packet);", "packet.getData()[1] ^= 1; socket.send(packet);",
      ["--clients", 2, "--servers", 1, "--seconds", 1, "--warmup", 0]),
     ("FileBench", "return file.getChannel().read(direct, at);", "return file.getChannel().read(direct, at < PAGE ? at : at - PAGE);",
@@ -49,17 +50,21 @@ class Programs(unittest.TestCase):
         jdk = jdks.find()[-1]
         with tempfile.TemporaryDirectory() as folder:
             classes, sources = Path(folder) / "classes", []
-            for program, old, new, _ in BROKEN:  # under other names, so that one compiler compiles all
-                source, = jvm.BENCH_SOURCES.rglob(f"{program}.java")
-                text = source.read_text()
-                self.assertEqual(text.count(old), 1, f"'{old}' is in {program} {text.count(old)} times")
-                sources.append(Path(folder) / f"Broken{program}.java")
-                sources[-1].write_text(re.sub(rf"\b{program}\b", f"Broken{program}", text.replace(old, new)))
+            for number, (program, old, new, _, *other) in enumerate(BROKEN):  # under other names, so that one compiler compiles all
+                broken, = other or [program]
+                for name in {program, broken}:
+                    source, = jvm.BENCH_SOURCES.rglob(f"{name}.java")
+                    text = source.read_text()
+                    if name == broken:
+                        self.assertEqual(text.count(old), 1, f"'{old}' is in {name} {text.count(old)} times")
+                        text = text.replace(old, new)
+                    sources.append(Path(folder) / f"Broken{number}{name}.java")
+                    sources[-1].write_text(re.sub(rf"\b({program}|{broken})\b", rf"Broken{number}\1", text))
             jvm.compile_java(sources, classes, [jvm.build_bench()])
-            for program, _, _, arguments in BROKEN:
-                with self.subTest(program):
+            for number, (program, _, _, arguments, *other) in enumerate(BROKEN):
+                with self.subTest(program, broken=other):
                     done = subprocess.run([f"{jdk.home}/bin/java", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jvm.bench_classes()}",
-                                           f"wisp.bench.Broken{program}", *map(str, arguments)], cwd=folder,
+                                           f"wisp.bench.Broken{number}{program}", *map(str, arguments)], cwd=folder,
                                           env=jdks.plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                           timeout=120)
                     self.assertEqual(done.returncode, 1, done.stdout + done.stderr)

@@ -239,17 +239,4 @@ def read_result(outputs, kind, tests):
 
 
 def jgroups(version):
-    """The released jar, by Maven, kept in our cache."""
-    folder = jdks.cache_folder().parent / "jars"
-    jar = folder / f"jgroups-{version}.jar"
-    if not jar.is_file():
-        try:
-            done = subprocess.run(["mvn", "-B", "-q", "dependency:copy", f"-Dartifact=org.jgroups:jgroups:{version}",
-                                   f"-DoutputDirectory={folder}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True, timeout=300)
-            why = done.stdout.strip()[-300:]
-        except (OSError, subprocess.TimeoutExpired) as error:
-            why = str(error)
-        if not jar.is_file():
-            raise jvm.Failure(f"org.jgroups:jgroups:{version} cannot be had by mvn: {why}")
-    return jar
+    return jvm.released_jar("org.jgroups", "jgroups", version)

@@ -7,10 +7,11 @@ import java.net.InetAddress;
 import java.net.SocketTimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongConsumer;
 
 /**
  * UDP request and reply: client threads, each with its socket, ask server threads, each with its socket and
- * several clients. A datagram that loopback drops is asked for again and counted.
+ * several clients. A datagram that loopback drops is asked for again and counted; its round trip took until the answer.
  */
 public final class UdpBench {
     private static final LongAdder TRIPS = new LongAdder();
@@ -26,6 +27,7 @@ public final class UdpBench {
         int warmup = options.number("warmup", 0, 3600);
         String kind = options.text("kind", Threads.PLATFORM, Threads.VIRTUAL);
 
+        Latency latency = Latency.create();
         AtomicInteger broken = new AtomicInteger();
         DatagramSocket[] sockets = new DatagramSocket[servers];
         for (int i = 0; i < servers; i++) {
@@ -36,9 +38,10 @@ public final class UdpBench {
         Thread[] threads = new Thread[clients];
         for (int i = 0; i < clients; i++) {
             int id = i;
+            LongConsumer times = latency.recorder();
             threads[i] = Threads.unstarted(kind, () -> {
                 try {
-                    ask(sockets[id % servers].getLocalPort(), id);
+                    ask(sockets[id % servers].getLocalPort(), id, times);
                 } catch (IOException e) {
                     broken.incrementAndGet();
                     e.printStackTrace();
@@ -47,6 +50,7 @@ public final class UdpBench {
             threads[i].start();
         }
         Thread.sleep(warmup * 1000L);
+        latency.begin();
         long before = TRIPS.sum();
         long cpu = Proc.cpuMillis();
         long start = System.nanoTime();
@@ -62,6 +66,7 @@ public final class UdpBench {
         Report.check("measured any (1: yes)", 1, Math.min(1, trips));
         Report.value("round_trips_per_s", trips / took);
         Report.value("cpu_us_per_trip", cpu * 1000.0 / Math.max(1, trips));
+        latency.report(TRIPS.sum());
         Report.value("lost", LOST.sum());
         Report.valid();
         System.exit(0);
@@ -80,12 +85,13 @@ public final class UdpBench {
         }
     }
 
-    private static void ask(int port, int id) throws IOException {
+    private static void ask(int port, int id, LongConsumer times) throws IOException {
         try (DatagramSocket socket = new DatagramSocket(0, InetAddress.getLoopbackAddress())) {
             socket.setSoTimeout(1000);
             byte[] bytes = new byte[64];
             DatagramPacket out = new DatagramPacket(bytes, 64, InetAddress.getLoopbackAddress(), port);
             DatagramPacket in = new DatagramPacket(new byte[512], 512);
+            long asked = System.nanoTime();
             for (int turn = 0; !stop; ) {
                 bytes[0] = (byte) turn;
                 bytes[1] = (byte) id;
@@ -102,6 +108,9 @@ public final class UdpBench {
                     throw new IOException("another client's answer");
                 }
                 TRIPS.increment();
+                long now = System.nanoTime();
+                times.accept(now - asked);
+                asked = now;
                 turn++;
             }
         }
