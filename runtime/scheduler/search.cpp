@@ -46,7 +46,7 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
     return nullptr;
   }
   if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
-  // acq_rel: see ready().
+  // acq_rel: see Carrier::swap_next.
   WispTask* wanted = t;
   if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
                                             std::memory_order_relaxed)) {
