@@ -75,7 +75,7 @@ size_t total(const iovec* parts, int count) {
 // a time (VTIME), with fewer bytes than VMIN because no more were asked for. Only the call itself
 // knows.
 bool ends_as_poll_says(int fd, size_t size) {
-  termios mode;  // libc's, of which the kernel's is a part
+  termios mode = {};  // libc's, of which the kernel's is a part
   if (kernel::call(SYS_ioctl, fd, TCGETS, reinterpret_cast<long>(&mode)) != 0) return true;
   if ((mode.c_lflag & ICANON) != 0) return size != 0;
   return mode.c_cc[VMIN] != 0 && mode.c_cc[VTIME] == 0 && mode.c_cc[VMIN] <= size;

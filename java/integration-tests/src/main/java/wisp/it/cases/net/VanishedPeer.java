@@ -43,7 +43,7 @@ public final class VanishedPeer {
         }
         int code = process.waitFor();
         if (code != 0 && !output.toString().contains("inside")) {
-            System.err.println("SKIPPED: no network namespace of our own: " + output);
+            System.err.println("SKIPPED: no network namespace of our own: " + output.toString().trim());
             Kit.say("no peer that vanishes to be had");
             return;
         }
