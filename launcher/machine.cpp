@@ -3,6 +3,7 @@
 #include "machine.h"
 
 #include <fmt/format.h>
+#include <linux/io_uring.h>
 #include <linux/membarrier.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include <cstring>
 
 #include "elf_image.h"
+#include "io/ring_features.h"
 #include "jdk.h"
 
 namespace wisp {
@@ -81,18 +83,26 @@ Finding membarrier() {
           "Linux 4.14 or newer, and a seccomp profile that allows membarrier"};
 }
 
+// Nothing is slower without it: disk waits take a kernel thread each unless the user asks for
+// rings, and do so where there is no ring to be had.
 Finding io_uring() {
-  // Bad arguments on purpose: EFAULT or EINVAL says that the call is there, without making a ring.
-  long result = syscall(SYS_io_uring_setup, 1, nullptr);
-  if (result >= 0) close(static_cast<int>(result));
-  if (result >= 0 || errno == EFAULT || errno == EINVAL) {
-    return {"io_uring", Verdict::kGood, "available", ""};
+  constexpr const char* kCure =
+      "for -Dcom.alibaba.wisp.disk=ring: Linux 5.12 or newer, sysctl kernel.io_uring_disabled=0, "
+      "and a seccomp profile that allows it";
+  io_uring_params p = {};
+  long ring = syscall(SYS_io_uring_setup, 1, &p);
+  if (ring < 0) {
+    return {"io_uring", Verdict::kGood,
+            fmt::format("refused: {}; disk waits take a kernel thread each, as by default",
+                        strerror(errno)),
+            kCure};
   }
-  return {"io_uring", Verdict::kSlower,
-          fmt::format("refused: {}; disk files go through a pool of threads", strerror(errno)),
-          errno == ENOSYS ? "Linux 5.6 or newer"
-                          : "sysctl kernel.io_uring_disabled=0 and a seccomp "
-                            "profile that allows it"};
+  close(static_cast<int>(ring));
+  if ((p.features & io::kRingFeatures) != io::kRingFeatures) {
+    return {"io_uring", Verdict::kGood,
+            "too old; disk waits take a kernel thread each, as by default", kCure};
+  }
+  return {"io_uring", Verdict::kGood, "available, used with -Dcom.alibaba.wisp.disk=ring", ""};
 }
 
 Finding library() {

@@ -12,7 +12,7 @@ struct Finding {
   std::string subject;  // "kernel", "CPU", …
   Verdict verdict;
   std::string text;  // what was found
-  std::string cure;  // empty when good
+  std::string cure;  // empty when there is nothing to gain
 };
 
 std::vector<Finding> examine_machine();

@@ -4,6 +4,8 @@
 // SysMonitor hands the carrier on: slow, not stuck.
 #include <limits.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 
 #include "io/disk.h"
 #include "io/transfer.h"
@@ -69,6 +71,16 @@ size_t total(const iovec* parts, int count) {
   return n;
 }
 
+// A terminal in raw mode can end a read where poll(2) says nothing: without a byte (VMIN 0), after
+// a time (VTIME), with fewer bytes than VMIN because no more were asked for. Only the call itself
+// knows.
+bool ends_as_poll_says(int fd, size_t size) {
+  termios mode = {};  // libc's, of which the kernel's is a part
+  if (kernel::call(SYS_ioctl, fd, TCGETS, reinterpret_cast<long>(&mode)) != 0) return true;
+  if ((mode.c_lflag & ICANON) != 0) return size != 0;
+  return mode.c_cc[VMIN] != 0 && mode.c_cc[VTIME] == 0 && mode.c_cc[VMIN] <= size;
+}
+
 // The descriptor is of another kind than its record says: learn it again.
 void relearn(BlockingCall& call) {
   descriptor_set_flags(call.record(), call.life(), 0,
@@ -92,6 +104,8 @@ long read_vector(int fd, const iovec* parts, int count) {
     }
     if (call.kind() == kDisk) return disk_read(fd, parts, count, kFilePosition);
     if (call.straight()) return read_once(fd, parts, count);
+    if (call.kind() == kTerminal && !ends_as_poll_says(fd, total(parts, count)))
+      return call.make([&] { return read_once(fd, parts, count); });
     return call_until_done(
         call, [&] { return read_nowait(call, parts, count); },
         [&] { return read_once(call.fd(), parts, count); });

@@ -21,6 +21,7 @@
 
 #include "io/event_pump.h"
 #include "io/kept.h"
+#include "io/ring_features.h"
 #include "platform/kernel.h"
 #include "platform/spin_lock.h"
 #include "scheduler/carrier.h"
@@ -38,9 +39,6 @@ namespace {
 constexpr uint32_t kEntries = 64;        // of a submission queue: each entry is taken at once
 constexpr uint32_t kCompletions = 1024;  // as many requests as a ring has under way at a time
 constexpr uint32_t kRings = 1024;        // carriers
-// Worker threads that belong to the process and an offset of -1: Linux 5.12.
-constexpr uint32_t kFeatures = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |
-                               IORING_FEAT_RW_CUR_POS | IORING_FEAT_NATIVE_WORKERS;
 
 struct Request {
   std::atomic<uint32_t> done{0};
@@ -93,7 +91,7 @@ Ring* make_ring(uint32_t index) {
   int fd = static_cast<int>(kernel::call(SYS_io_uring_setup, kEntries, reinterpret_cast<long>(&p)));
   if (fd < 0) return nullptr;
   fd = move_up(fd);
-  if ((p.features & kFeatures) != kFeatures) {
+  if ((p.features & kRingFeatures) != kRingFeatures) {
     kernel::call(SYS_close, fd);
     return nullptr;
   }

@@ -145,7 +145,7 @@ WispTask* pick_next(Carrier* c) {
 }
 
 // The wait that wakes nobody and costs nothing to those who never wake: how long after a wake does
-// this task go on before it parks? announce() uses it to decide whether a woken task can stay.
+// this task go on before it parks? announce_wake() uses it to decide whether a woken task can stay.
 static inline void learn(WispTask* self, uint64_t now) {
   if (self->woke_at == 0) return;
   uint64_t d = now - self->woke_at;

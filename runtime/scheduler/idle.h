@@ -1,4 +1,4 @@
-// Who sleeps and who is woken: the idle carriers, the spare workers and the one searcher.
+// Who sleeps and who is woken: the idle carriers, the spare workers and the searchers.
 //
 // The protocol (checked exhaustively in tests/model over this very template):
 //   going idle:  publish carrier + worker under the lock  ->  searching -= 1  ->  full fence  ->

@@ -2,7 +2,7 @@
 // goes. Three kinds of visit:
 //   - an idle worker waits in it (at most one; it is the last to be chosen for other work);
 //   - a busy carrier looks every now and then between two tasks, and before it goes idle;
-//   - SysMonitor looks when no carrier came round for a tick.
+//   - SysMonitor looks when no carrier has looked for some 250 us.
 #include "scheduler/internal.h"
 
 namespace wisp {

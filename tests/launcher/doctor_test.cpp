@@ -1,8 +1,14 @@
 // `wisp doctor`, and the same judgement in `wisp java`: what cannot be converted runs plain, with
 // one line that says why.
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -47,6 +53,38 @@ TEST(Doctor, SaysReasonAndCure) {
   Result result = spawn({.args = {kWisp, "doctor"}, .env = {{"JAVA_HOME", home}}});
   EXPECT_TRUE(contains(result.out, home + "/bin/java is not a 64-bit ELF program")) << result.out;
   EXPECT_TRUE(contains(result.out, "-> name the JDK itself"));
+}
+
+// As container engines do: from here on io_uring_setup fails with this error.
+bool forbid_io_uring(int error) {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog filter = {sizeof program / sizeof *program, program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// Only an option that is off by default uses it: its absence is told, and makes nothing slower.
+TEST(Doctor, IoUringIsForAnOption) {
+  for (int error : {0, EPERM, ENOSYS}) {
+    Spawn request = {.args = {kWisp, "doctor"}};
+    if (error != 0) request.before_exec = [error] { return forbid_io_uring(error); };
+    Result result = spawn(request);
+    if (error != 0 && result.exit == 125) GTEST_SKIP() << "no seccomp filters here";
+    EXPECT_EQ(result.exit, 0) << result.all();
+    EXPECT_TRUE(contains(result.out, "\nio_uring    ok      ")) << result.out;
+    EXPECT_TRUE(contains(result.out, "-Dcom.alibaba.wisp.disk=ring")) << result.out;
+    bool available = contains(result.out, "available, used with");
+    EXPECT_EQ(contains(result.out, "kernel thread each, as by default"), !available) << result.out;
+    EXPECT_EQ(contains(result.out, "-> for -Dcom.alibaba.wisp.disk=ring: Linux 5.12"), !available)
+        << result.out;
+    if (error != 0) {
+      EXPECT_TRUE(contains(result.out, std::string("refused: ") + strerror(error))) << result.out;
+    }
+  }
 }
 
 TEST(Doctor, ExitsOneWhenWispCannotRun) {

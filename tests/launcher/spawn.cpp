@@ -47,6 +47,7 @@ void child(const Spawn& request, int in, int out, int err, char** argv, char** e
   dup2(out, 1);
   dup2(err, 2);
   if (!request.directory.empty() && chdir(request.directory.c_str()) != 0) _exit(126);
+  if (request.before_exec && !request.before_exec()) _exit(125);
   execve(argv[0], argv, envp);
   _exit(127);
 }

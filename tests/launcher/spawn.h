@@ -25,7 +25,8 @@ struct Spawn {
   std::string input = {};
   std::string directory = {};  // empty: here
   std::function<void(int pid, const std::string& out)> when_output =
-      {};  // once, after the first output
+      {};                                  // once, after the first output
+  std::function<bool()> before_exec = {};  // in the child; false: exit 125
 };
 
 Result spawn(const Spawn& request);

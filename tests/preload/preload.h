@@ -52,6 +52,18 @@ static inline void sleep_ms(long ms) {
   }
 }
 
+static inline long ms_since(const struct timespec* start) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
+}
+
+static inline struct timespec started(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t;
+}
+
 // Fails when Wisp should be on and is not, so that a test never passes for the wrong reason.
 static void* report_tid(void* out) {
   *(pid_t*)out = gettid();

@@ -1,0 +1,85 @@
+package wisp.it.cases.sockets;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import wisp.it.Kit;
+import wisp.it.WispCase;
+
+/**
+ * 1,000 idle connections, a thread blocked in read at each end; tests/compat has 5,000 of them. They cost no
+ * processor, under Wisp no kernel threads, and each one wakes when something comes or its socket is closed.
+ */
+@WispCase(flags = "-Xss256k", carriers = {1, 2})
+public final class IdleConnections {
+    private static final AtomicInteger BEGUN = new AtomicInteger();
+    private static final AtomicInteger ENDS = new AtomicInteger();
+    private static final AtomicInteger EXCEPTIONS = new AtomicInteger();
+    private static final AtomicInteger ANSWERS = new AtomicInteger();
+    private static final AtomicLong SUM = new AtomicLong();
+
+    public static void main(String[] args) throws Exception {
+        int count = args.length > 0 ? Integer.parseInt(args[0]) : 1000;
+        Socket[] clients = new Socket[count];
+        Socket[] servers = new Socket[count];
+        try (ServerSocket listener = new ServerSocket(0, 1000, InetAddress.getLoopbackAddress())) {
+            for (int i = 0; i < count; i++) {
+                Socket client = clients[i] = new Socket(listener.getInetAddress(), listener.getLocalPort());
+                Socket server = servers[i] = listener.accept();
+                Kit.start("server", () -> serve(server, true));
+                Kit.start("client", () -> serve(client, false));
+            }
+        }
+        Kit.await("all begin", () -> BEGUN.get() == 2 * count);
+        Thread.sleep(500); // until the last one has got from there into read
+        long before = cpuMillis();
+        long start = System.nanoTime();
+        Thread.sleep(1000);
+        Kit.say("no spin: %s", cpuMillis() - before < Kit.millisSince(start) / 2);
+        int threads = new File("/proc/self/task").list().length;
+        Kit.check("kernel threads: " + threads, Kit.underWisp() ? threads < 100 + count / 10 : threads > 2 * count);
+        long expected = 0;
+        for (int i = 0; i < count; i++) {
+            clients[i].getOutputStream().write(i % 200);
+            expected += i % 200 + 1;
+        }
+        Kit.await("all are answered", () -> ANSWERS.get() == count);
+        Kit.say("%d answers, sum right: %b", ANSWERS.get(), SUM.get() == expected);
+        for (int i = 0; i < count; i++) {
+            (i % 2 == 0 ? clients : servers)[i].close();
+        }
+        Kit.await("all threads leave", () -> ENDS.get() + EXCEPTIONS.get() == 2 * count);
+        Kit.say("%d ends of stream, %d exceptions", ENDS.get(), EXCEPTIONS.get());
+    }
+
+    private static void serve(Socket socket, boolean answers) throws IOException {
+        BEGUN.incrementAndGet();
+        try {
+            for (int value; (value = socket.getInputStream().read()) >= 0; ) {
+                if (answers) {
+                    socket.getOutputStream().write(value + 1);
+                } else {
+                    SUM.addAndGet(value);
+                    ANSWERS.incrementAndGet();
+                }
+            }
+            ENDS.incrementAndGet();
+        } catch (IOException e) {
+            EXCEPTIONS.incrementAndGet();
+        }
+        socket.close();
+    }
+
+    /** Of the process: what spins may be no Java thread. */
+    private static long cpuMillis() throws IOException {
+        try (RandomAccessFile stat = new RandomAccessFile("/proc/self/stat", "r")) {
+            String[] fields = stat.readLine().split(" ");
+            return (Long.parseLong(fields[13]) + Long.parseLong(fields[14])) * 10;
+        }
+    }
+}
