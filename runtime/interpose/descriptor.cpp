@@ -234,7 +234,7 @@ WISP_EXPORT int posix_openpt(int flags) {
   if (fd >= 0 && interposing()) io::descriptor_created(fd, io::kUnknown, 0);
   return fd;
 }
-WISP_EXPORT int getpt() noexcept { return posix_openpt(O_RDWR); }
+WISP_EXPORT int getpt() { return posix_openpt(O_RDWR); }
 
 WISP_EXPORT int epoll_create(int size) noexcept {
   real::ensure();
