@@ -226,8 +226,8 @@ WISP_EXPORT int inotify_init1(int flags) noexcept {
 }
 WISP_EXPORT int inotify_init() noexcept { return inotify_init1(0); }
 
-// libc opens it without our open: a wait on the new descriptor must not be taken for one on the file
-// whose close by another thread is not yet over (descriptor_closed).
+// libc opens it without our open: a wait on the new descriptor must not be taken for one on the
+// file whose close by another thread is not yet over (descriptor_closed).
 WISP_EXPORT int posix_openpt(int flags) {
   real::ensure();
   int fd = real::posix_openpt(flags);
