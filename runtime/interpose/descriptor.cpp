@@ -226,15 +226,15 @@ WISP_EXPORT int inotify_init1(int flags) noexcept {
 }
 WISP_EXPORT int inotify_init() noexcept { return inotify_init1(0); }
 
-// libc opens it without our open: a wait on the new descriptor must not be taken for one on the file
-// whose close by another thread is not yet over (descriptor_closed).
+// libc opens it without our open: a wait on the new descriptor must not be taken for one on the
+// file whose close by another thread is not yet over (descriptor_closed).
 WISP_EXPORT int posix_openpt(int flags) {
   real::ensure();
   int fd = real::posix_openpt(flags);
   if (fd >= 0 && interposing()) io::descriptor_created(fd, io::kUnknown, 0);
   return fd;
 }
-WISP_EXPORT int getpt() noexcept { return posix_openpt(O_RDWR); }
+WISP_EXPORT int getpt() { return posix_openpt(O_RDWR); }
 
 WISP_EXPORT int epoll_create(int size) noexcept {
   real::ensure();

@@ -217,22 +217,31 @@ static void* hang_ups(void* unused) {
   return NULL;
 }
 
-static void* interrupts(void* thread) {
-  sleep_ms(50);
-  CHECK(pthread_kill(*(pthread_t*)thread, SIGUSR1) == 0);
+// More than once: on a busy machine the first may come before the other one has got into its read.
+struct sleeper {
+  pthread_t thread;
+  int over;
+};
+static void* interrupts(void* argument) {
+  struct sleeper* sleeper = argument;
+  while (!__atomic_load_n(&sleeper->over, __ATOMIC_SEQ_CST)) {
+    CHECK(pthread_kill(sleeper->thread, SIGUSR1) == 0);
+    sleep_ms(50);
+  }
   return NULL;
 }
 static void handler(int signal) { (void)signal; }
 static void* interrupted(void* unused) {
   (void)unused;
   struct tty t = open_tty();
-  pthread_t self = pthread_self();
   for (int round = 0; round < 4; ++round) {
     if (round == 2) set_raw(t.slave, 3, 0);
     if (round == 3) set_raw(t.slave, 0, 250);
     char text[8];
-    pthread_t other = java(interrupts, &self);
+    struct sleeper me = {pthread_self(), 0};
+    pthread_t other = java(interrupts, &me);
     CHECK(read(t.slave, text, sizeof text) == -1 && errno == EINTR);
+    __atomic_store_n(&me.over, 1, __ATOMIC_SEQ_CST);
     join(other);
   }
   close_tty(t);
