@@ -66,9 +66,10 @@ void push_local(Carrier* carrier, WispTask* task);  // tail of the ring, else gl
 // --- worker.cpp: the idle loop
 bool worker_start(Carrier* carrier);  // a new kernel thread; carrier may be null (a spare)
 // Wakes one sleeping carrier to look for work, if one sleeps and none searches already.
-void wake_searcher();
+enum class Noticer : uint8_t { Other, SysMonitor };
+void wake_searcher(Noticer by = Noticer::Other);
 // After a push that some sleeping carrier should see: full fence, then wake_searcher.
-void announce_work();
+void announce_work(Noticer by = Noticer::Other);
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
 // To the idle list, by its owner, with its queue not empty: other workers will take that.
 void publish_with_work(Carrier* c);
@@ -107,6 +108,9 @@ EventWait wait_for_events(Worker* worker, uint64_t deadline_ns);
 // A carrier is busy from now on, or stays so while a worker leaves the pump: SysMonitor has to look
 // at the pump if no worker is in it.
 void pump_may_be_empty();
+inline bool pump_is_empty() {
+  return g_poller.load(std::memory_order_relaxed) != nullptr && !g_scheduler.idle.polling();
+}
 inline bool poll_is_due(uint64_t now) {
   return WISP_UNLIKELY(now >= g_poll_at.load(std::memory_order_relaxed));
 }

@@ -68,8 +68,7 @@ void pump_may_be_empty() {
   // seq_cst: a carrier was taken (the idle set), then this looks at SysMonitor's laziness.
   // SysMonitor stores that, then looks at the idle set once more: one of the two sees the other.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (g_poller.load(std::memory_order_relaxed) != nullptr && !g_scheduler.idle.polling())
-    sysmon_notice();
+  if (pump_is_empty()) sysmon_notice();
 }
 
 // A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as

@@ -95,7 +95,7 @@ void sleep_until_bound(Worker* w) {
     if (ahead) until -= std::min(until - 1, s.forecast.lead_ns());  // 1: long past
     bool in_time = ahead && monotonic_ns() < until;
     EventWait waited = EventWait::NotThere;
-    if (watch != Watch::Deadline || !send_to_pump_instead(w)) waited = wait_for_events(w, until);
+    if (watch == Watch::Nothing || !send_to_pump_instead(w)) waited = wait_for_events(w, until);
     if (waited == EventWait::NotThere) sleep_on_futex(w, until);
     // Bound by itself, so no wake is on its way. In every other case w->carrier says nothing before
     // `wake` does: who takes a worker from the lists binds it first and stores `wake` later.
@@ -110,6 +110,7 @@ void sleep_until_bound(Worker* w) {
       if (now >= until) {
         if (in_time) s.forecast.woke_late_by(now - until);
         if (watch == Watch::Help) {
+          w->left_pump_for_timer = waited == EventWait::Waited;
           drop_watch(watch, deadline);
           if (start_helping(w, deadline)) return;
           helped = deadline;

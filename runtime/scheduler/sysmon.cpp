@@ -101,7 +101,7 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     // this thread makes it before it sleeps.
     if (!c->queue.empty() && s.idle.idle() != 0) {
       f->starving = true;
-      announce_work();
+      announce_work(Noticer::SysMonitor);
     }
     return;
   }
@@ -127,7 +127,7 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   if (s.idle.idle() != 0 && now_ns - c->seen_since < 4 * tick) {
     f->waiting = true;
     if (due) fire_timers(c, nullptr, now_ns);
-    announce_work();
+    announce_work(Noticer::SysMonitor);
     return;
   }
   if (now_ns - c->seen_since < tick) {
@@ -159,11 +159,19 @@ static bool carriers_moved(bool all_were_idle) {
   return false;
 }
 
+// And have the pump or a deadline been left by a sleeper since the scan? Its carrier may be idle
+// again already, given away by a task that waits in the kernel: then it looks as before.
+static bool deadline_left(uint64_t seen, bool all_were_idle) {
+  uint64_t deadline = earliest_deadline();
+  return deadline < seen || (all_were_idle && deadline < watched_deadline() &&
+                             deadline + kSlackNs < g_wakes_at.load(std::memory_order_relaxed));
+}
+
 // The event pump without a worker in it: carriers that come round look at it themselves; if none
 // does, this thread looks, and if a carrier sleeps a spare worker goes there.
 static void look_at_pump(Findings* f) {
   Scheduler& s = g_scheduler;
-  if (g_poller.load(std::memory_order_relaxed) == nullptr || s.idle.polling()) return;
+  if (!pump_is_empty()) return;
   if (s.idle.idle() != 0) {
     if (f->pump_was_empty) {
       if (Worker* w = s.idle.take_any_spare()) wake_worker(w, kGoToPump);
@@ -202,7 +210,7 @@ static void* sysmon_main(void*) {
       }
       deadline = earliest_deadline();
     }
-    if (!s.global.empty() && s.idle.idle() != 0) announce_work();
+    if (!s.global.empty() && s.idle.idle() != 0) announce_work(Noticer::SysMonitor);
     // Hand-offs and wake-ups in a hurry find a spare worker ready. Those that the kernel has not
     // let run yet count: on a busy machine that takes milliseconds, and 64 tasks that read from the
     // disk had 2,395 kernel threads, one for each of SysMonitor's looks.
@@ -242,7 +250,7 @@ static void* sysmon_main(void*) {
     // seq_cst: publish how long it sleeps, then look once more. Who leaves work behind pushes it (a
     // locked instruction), then looks at lazy: one of the two sees the other.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if ((lazy != 0 && carriers_moved(idle)) || earliest_deadline() < deadline) {
+    if ((lazy != 0 && (carriers_moved(idle) || pump_is_empty())) || deadline_left(deadline, idle)) {
       period = kShortestNs;
       wake_at = now + period;
       g_wakes_at.store(wake_at, std::memory_order_relaxed);

@@ -15,7 +15,7 @@ constexpr uint64_t kMaxSpinUs = 40;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
-void wake_searcher() {
+void wake_searcher(Noticer by) {
   Scheduler& s = g_scheduler;
   for (;;) {
     if (!s.idle.claim_searcher()) return;
@@ -30,7 +30,8 @@ void wake_searcher() {
     }
     s.idle.stop_searching();
     if (no_spare) {
-      sysmon_notice_slow();  // it makes workers
+      // It makes workers; itself it would only keep from sleeping, where it can make none.
+      if (by != Noticer::SysMonitor) sysmon_notice_slow();
       return;
     }
     // Between claim and stop somebody may have pushed, seen a searcher and trusted it: us. So look
@@ -44,11 +45,11 @@ void wake_searcher() {
   }
 }
 
-void announce_work() {
+void announce_work(Noticer by) {
   // seq_cst: between the push and the look at the idle count (see idle.h).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (g_scheduler.idle.should_wake())
-    wake_searcher();
+    wake_searcher(by);
   else if (g_scheduler.idle.idle() == 0)
     sysmon_notice();
 }
@@ -175,6 +176,7 @@ static WispTask* next_task(Worker* w) {
     }
     if (poll_events(c) != 0) {
       end_search(w, true);
+      deadlines_may_be_unwatched();
       continue;
     }
     bump(c->idles);

@@ -193,5 +193,87 @@ TEST(Overlooked, ATimerOfACarrierThatFindsWorkBeforeItSleeps) {
   if (left != 0) abort();
 }
 
+// SysMonitor is on its way to sleep when the sleeper leaves the pump, for a task that reads and
+// then waits in the kernel: all carriers are idle again, and nobody is in the pump. What stops
+// SysMonitor for so long is the lock of a carrier's timers; it has looked at the pump before.
+TEST(Overlooked, ThePumpLeftWhileSysMonitorLooks) {
+  start_scheduler();
+  Pipe first, second;
+  std::atomic<bool> flag{false}, waits{false}, seen{false};
+  std::atomic<int> left{2};
+  spawn([&] {
+    char c;
+    EXPECT_EQ(io::read(first.in, &c, 1), 1);
+    {
+      BlockingRegion region;
+      waits = true;
+      until([&] { return flag.load(); });
+    }
+    seen = flag.load();
+    --left;
+  });
+  spawn([&] {
+    char c;
+    EXPECT_EQ(io::read(second.in, &c, 1), 1);
+    flag = true;
+    --left;
+  });
+  usleep(50'000);  // both wait, and the workers sleep
+  until(sysmon_sleeps);
+  Carrier& c = g_scheduler.carriers[0];
+  {
+    RuntimeEntry entry;
+    c.timer_lock.lock();
+    uint64_t was = c.next_deadline.exchange(1);
+    sysmon_notice_slow();
+    usleep(50'000);
+    c.next_deadline = was;
+    EXPECT_EQ(::write(first.out, "x", 1), 1);
+    until([&] { return waits.load(); });
+    usleep(50'000);  // its worker has given the carrier away
+    c.timer_lock.unlock();
+  }
+  usleep(50'000);
+  EXPECT_EQ(::write(second.out, "x", 1), 1);
+  until([&] { return left == 0; });
+  EXPECT_TRUE(seen) << "nobody looked at the pump";
+  if (left != 0) abort();
+  close_fd(first.in), close_fd(first.out), close_fd(second.in), close_fd(second.out);
+}
+
+// Work, an idle carrier, and no worker to be had: SysMonitor looks again and again, but sleeps in
+// between.
+TEST(Overlooked, NoWorkerToBeHad) {
+  start_scheduler();
+  constexpr uint32_t kMost = 4096;  // SysMonitor makes no more
+  std::atomic<int> left{0}, inside{0};
+  std::atomic<bool> go_on{false};
+  uint32_t had = g_scheduler.worker_count.exchange(kMost);
+  for (int i = 0; g_scheduler.idle.spares() != 0 || g_scheduler.idle.polling(); ++i) {
+    if (i == 200) abort();
+    ++left;
+    spawn([&] {
+      BlockingRegion region;
+      ++inside;
+      until([&] { return go_on.load(); });
+      --left;
+    });
+    usleep(20'000);
+  }
+  spawn([&] { ++inside; });
+  int before = inside;
+  timespec from, to;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+  usleep(300'000);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+  EXPECT_EQ(inside, before) << "the case did not come about";
+  EXPECT_LT((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1'000'000, 150);
+  g_scheduler.worker_count = had;
+  go_on = true;
+  until([&] { return left == 0 && inside == before + 1; });
+  EXPECT_EQ(inside, before + 1);
+  if (left != 0) abort();
+}
+
 }  // namespace
 }  // namespace wisp::test
