@@ -17,12 +17,21 @@ bool (*g_task_exiting)(WispTask*) = nullptr;
 static std::atomic<WispTask*> g_all{nullptr};
 static std::atomic<uint32_t> g_next_tid{kFirstTaskTid};
 
-// Leaf lock. Two lists: complete tasks (with stack and block), and bare structs.
+// Leaf lock. Complete tasks (with stack and block), in lists by the size of their stacks, so that
+// nobody goes through thousands of another size; and bare structs.
 static SpinLock g_pool_lock;
-static WispTask* g_complete = nullptr;
+constexpr uint32_t kLists = 16;
+static WispTask* g_complete[kLists];
 static WispTask* g_bare = nullptr;
 static uint32_t g_complete_count = 0;
-constexpr uint32_t kMaxComplete = 256;
+// What malloc caches for a block is lost when the block is freed, some 3 KiB, so there is room for
+// more than most programs have threads (waves of 1,000 threads leaked 2.5 MB each with room for
+// 256). Those beyond the first keep their block and nothing of the stack, some 8 KiB.
+constexpr uint32_t kMaxWarm = 256, kMaxComplete = 16384;
+
+static WispTask** list_of(size_t stack_size) {
+  return &g_complete[(stack_size / 4096 * 0x9E3779B97F4A7C15u) >> 60];
+}
 
 static uint32_t new_tid() {
   for (;;) {
@@ -36,7 +45,7 @@ static uint32_t new_tid() {
 // The pool's lock is taken on kernel threads and tasks alike, also while a task switches out.
 static WispTask* take_complete(size_t stack_size, size_t guard) {
   SpinGuard lock(g_pool_lock);
-  for (WispTask** p = &g_complete; *p != nullptr; p = &(*p)->queue_next) {
+  for (WispTask** p = list_of(stack_size); *p != nullptr; p = &(*p)->queue_next) {
     WispTask* t = *p;
     if (t->stack.size != stack_size || t->stack.guard != guard) continue;
     // acquire: its last switch is over. (Rarely not: a joiner was faster than the switch.)
@@ -46,6 +55,14 @@ static WispTask* take_complete(size_t stack_size, size_t guard) {
     return t;
   }
   return nullptr;
+}
+
+// g_pool_lock held.
+static void give_complete(WispTask* t) {
+  WispTask** list = list_of(t->stack.size);
+  t->queue_next = *list;
+  *list = t;
+  ++g_complete_count;
 }
 
 static WispTask* take_bare() {
@@ -101,6 +118,37 @@ static int equip(WispTask* t, size_t stack_size, size_t guard_size) {
   return 0;
 }
 
+// Nobody is on its stack any more.
+static void destroy(WispTask* t) {
+  // The record that SysMonitor may be looking at lies in the block (sysmon_looks_at).
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (Backoff backoff; sysmon_looks_at() == t;) backoff.wait();
+#if WISP_SWITCH_FS
+  thread_block_destroy(&t->block);
+#endif
+  stack_release(&t->stack);
+  give_bare(t);
+}
+
+// Stacks of other sizes may hold the address space or the maps that a new one needs.
+static bool drop_pooled() {
+  bool any = false;
+  for (WispTask*& list : g_complete)
+    for (;;) {
+      WispTask* t;
+      {
+        SpinGuard lock(g_pool_lock);
+        t = list;
+        if (t == nullptr || !t->on_cpu.clear()) break;
+        list = t->queue_next;
+        --g_complete_count;
+      }
+      destroy(t);
+      any = true;
+    }
+  return any;
+}
+
 int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t stack_size,
                 size_t guard_size, bool detached) {
   RuntimeEntry entry;
@@ -120,7 +168,9 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   } else {
     t = take_bare();
     if (t == nullptr) return EAGAIN;
-    if (int error = equip(t, stack_size, guard_size)) {
+    int error = equip(t, stack_size, guard_size);
+    if (error != 0 && drop_pooled()) error = equip(t, stack_size, guard_size);
+    if (error != 0) {
       give_bare(t);
       return error;
     }
@@ -178,24 +228,19 @@ void task_recycle(WispTask* t) {
   wait_off_cpu(t);
   fiber_destroy(&t->fiber);
 #endif
+  uint32_t pooled;
   {
     SpinGuard lock(g_pool_lock);
-    if (g_complete_count < kMaxComplete) {
-      t->queue_next = g_complete;
-      g_complete = t;
-      ++g_complete_count;
-      return;
-    }
+    pooled = g_complete_count;
+    if (pooled < kMaxWarm) return give_complete(t);
   }
   wait_off_cpu(t);
-  // The record that SysMonitor may be looking at lies in the block (sysmon_looks_at).
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (Backoff backoff; sysmon_looks_at() == t;) backoff.wait();
-#if WISP_SWITCH_FS
-  thread_block_destroy(&t->block);
-#endif
-  stack_release(&t->stack);
-  give_bare(t);
+  if (pooled < kMaxComplete) {
+    stack_trim_below(t->stack, t->stack.base + t->stack.size);
+    SpinGuard lock(g_pool_lock);
+    return give_complete(t);  // a few more than the bound when several come at once
+  }
+  destroy(t);
 }
 
 uint32_t pooled_tasks() { return g_complete_count; }
