@@ -248,8 +248,10 @@ TEST(Overlooked, NoWorkerToBeHad) {
   constexpr uint32_t kMost = 4096;  // SysMonitor makes no more
   std::atomic<int> left{0}, inside{0};
   std::atomic<bool> go_on{false};
+  auto some_sleep = [] { return g_scheduler.idle.spares() != 0 || g_scheduler.idle.polling(); };
+  until([&] { return some_sleep() && g_scheduler.workers_starting.load() == 0; });
   uint32_t had = g_scheduler.worker_count.exchange(kMost);
-  for (int i = 0; g_scheduler.idle.spares() != 0 || g_scheduler.idle.polling(); ++i) {
+  for (int i = 0; some_sleep(); ++i) {
     if (i == 200) abort();
     ++left;
     spawn([&] {
@@ -258,7 +260,8 @@ TEST(Overlooked, NoWorkerToBeHad) {
       until([&] { return go_on.load(); });
       --left;
     });
-    usleep(20'000);
+    until([&] { return inside == left; });
+    usleep(20'000);  // it has given its carrier away
   }
   spawn([&] { ++inside; });
   int before = inside;
