@@ -92,10 +92,14 @@ bool deliver(const epoll_event& event) {
     bool end = (e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     descriptor_set_flags(d, life, kNeverDrained | (end ? kEnded : 0), 0);
   }
-  if ((e & (EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) move(&d->in);
-  if ((e & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) move(&d->out);
+  bool all = (e & (EPOLLHUP | EPOLLERR)) != 0;
+  bool in = all || (e & (EPOLLIN | EPOLLPRI | EPOLLRDHUP)) != 0, out = all || (e & EPOLLOUT) != 0;
+  if (in) move(&d->in);
+  if (out) move(&d->out);
   // seq_cst: poll_wait.cpp publishes its nodes, then asks the kernel once more; see there.
-  if (WISP_UNLIKELY(d->pollers.load() != nullptr)) poll_nodes_wake(d);
+  if (WISP_UNLIKELY(d->pollers.load() != nullptr))
+    poll_nodes_wake(
+        d, static_cast<uint8_t>((in ? kPollIn : 0) | (out ? kPollOut : 0) | (all ? kPollAll : 0)));
   return true;
 }
 
@@ -286,7 +290,7 @@ bool pump_owns(int first, int last) {
 void descriptor_wake_all(Descriptor* d) {
   move(&d->in);
   move(&d->out);
-  if (d->pollers.load() != nullptr) poll_nodes_wake(d);
+  if (d->pollers.load() != nullptr) poll_nodes_wake(d, kPollAll);
 }
 
 PumpCounts pump_counts() {

@@ -69,6 +69,11 @@ long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline) {
 constexpr short kInEvents = POLLIN | POLLPRI | POLLRDNORM | POLLRDBAND | POLLRDHUP;
 constexpr short kOutEvents = POLLOUT | POLLWRNORM | POLLWRBAND;
 
+uint8_t interest_of(short events) {
+  return static_cast<uint8_t>(((events & kInEvents) != 0 ? kPollIn : 0) |
+                              ((events & kOutEvents) != 0 ? kPollOut : 0));
+}
+
 // After a wait that ended because `word` may have moved: true if that alone says that a socket can
 // be read, so that the kernel need not be asked. Its bytes may be gone by now, taken by another
 // thread or by a receive that overlapped with the pump's delivery; so only for sockets that the
@@ -127,7 +132,7 @@ class Nodes {
   Nodes& operator=(const Nodes&) = delete;
   bool ok() const { return nodes_ != nullptr; }
   // False if events of fd cannot be had.
-  bool add(int fd) {
+  bool add(int fd, uint8_t interest) {
     Descriptor* d = descriptor_get(fd);
     if (d == nullptr) return false;
     uint32_t life = life_of(d->state.load(std::memory_order_acquire));
@@ -136,6 +141,7 @@ class Nodes {
     PollNode* node = &nodes_[count_++];
     node->d = d;
     node->fired = &fired_;
+    node->interest = interest | kPollAll;
     chain(node);
     return true;
   }
@@ -152,7 +158,8 @@ class Nodes {
   std::atomic<uint32_t> fired_{0};
 };
 
-// look(): the call with timeout 0; each(add): calls add(fd) for all descriptors; plain(): the call.
+// look(): the call with timeout 0; each(add): calls add(fd, interest) for all descriptors; plain():
+// the call.
 template <typename Look, typename Each, typename Plain>
 long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&& plain) {
   long r = look();
@@ -165,7 +172,9 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
     {
       RuntimeEntry entry;
       nodes.fired().store(0, std::memory_order_relaxed);
-      each([&](int fd) { return !(refused = refused || !nodes.add(fd)); });
+      each([&](int fd, uint8_t interest) {
+        return !(refused = refused || !nodes.add(fd, interest));
+      });
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (!refused && (r = look()) == 0) {
         reason = park(&nodes.fired(), deadline,
@@ -186,10 +195,11 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
 
 }  // namespace
 
-void poll_nodes_wake(Descriptor* d) {
+void poll_nodes_wake(Descriptor* d, uint8_t what) {
   SpinGuard guard(lock_of(d));
   for (PollNode* node = d->pollers.load(std::memory_order_relaxed); node != nullptr;
        node = node->next) {
+    if ((node->interest & what) == 0) continue;
     // The owner takes its nodes away under this lock before it leaves: the word is there.
     node->fired->store(1, std::memory_order_relaxed);
     ParkingLot::unpark(node->fired, ~0u);
@@ -205,7 +215,7 @@ int poll_until(pollfd* fds, nfds_t n, uint64_t deadline) {
       n, deadline, [&] { return poll_now(fds, n); },
       [&](auto&& add) {
         for (nfds_t i = 0; i < n; ++i)
-          if (fds[i].fd >= 0 && !add(fds[i].fd)) return;
+          if (fds[i].fd >= 0 && !add(fds[i].fd, interest_of(fds[i].events))) return;
       },
       [&] { return poll_plain(fds, n, deadline); }));
 }
@@ -264,7 +274,12 @@ int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadli
         for (int w = 0; w < words; ++w)
           for (uint64_t left = any[w]; left != 0; left &= left - 1) {
             int fd = w * 64 + __builtin_ctzll(left);
-            if (fd < n && !add(fd)) return;
+            auto asked_in = [&](int s) {
+              return sets[s] != nullptr && (asked[s][w] >> (fd % 64) & 1) != 0;
+            };
+            int interest =
+                (asked_in(0) || asked_in(2) ? kPollIn : 0) | (asked_in(1) ? kPollOut : 0);
+            if (fd < n && !add(fd, static_cast<uint8_t>(interest))) return;
           }
       },
       plain);

@@ -9,15 +9,21 @@
 
 namespace wisp::io {
 
+// What a node waits for, what has happened. An error, a hang-up or the end of the file is for all.
+enum PollInterest : uint8_t { kPollIn = 1, kPollOut = 2, kPollAll = 4 };
+
 struct PollNode {
   PollNode* next;
   PollNode* prev;
   Descriptor* d;
   std::atomic<uint32_t>* fired;  // the owner's word: 0 until something happened
+  uint8_t interest;              // PollInterest
 };
 
-// Wakes the owners of all nodes of d. Needs a RuntimeEntry.
-void poll_nodes_wake(Descriptor* d);
+// Wakes the owners of d's nodes that wait for something of `what` (PollInterest). Not of others: a
+// descriptor that is not the process's own is registered anew for each wait, each time makes an
+// event of all that it is ready for, and would be looked at without end. Needs a RuntimeEntry.
+void poll_nodes_wake(Descriptor* d, uint8_t what);
 
 // poll(2) on the calling task, after a look that found nothing is not needed: it looks itself.
 // deadline: kForever = none. Result as the system call's, or -errno.

@@ -46,6 +46,40 @@ TEST(IoRegistration, ALateOneTakesNoEventsOfTheNextFile) {
   close_fd(p.in), close_fd(p.out);
 }
 
+// A descriptor that others share is registered anew for each wait, which makes an event of all that
+// it is ready for. A wait for something else must not look again for that.
+TEST(IoRegistration, AWaitForBytesDoesNotLookForRoom) {
+  start_scheduler();
+  for (bool selects : {false, true}) {
+    LocalPair pair, other;
+    int shared = fresh(::dup(pair.a), io::kSocket);
+    int last = fresh(::dup(other.a), io::kSocket);
+    io::descriptor_shared(shared), io::descriptor_shared(last);
+    static std::atomic<int> result;
+    result = 1000;
+    spawn([=] {
+      pollfd two[2] = {{shared, POLLIN, 0}, {last, POLLIN, 0}};
+      fd_set in;
+      FD_ZERO(&in);
+      FD_SET(shared, &in);
+      FD_SET(last, &in);
+      int n = (shared > last ? shared : last) + 1;
+      result = selects ? io::select_until(n, &in, nullptr, nullptr, kForever)
+                       : io::poll_until(two, 2, kForever);
+    });
+    usleep(20'000);
+    uint64_t before = io::pump_counts().registrations;
+    usleep(200'000);
+    EXPECT_LT(io::pump_counts().registrations - before, 100u) << "it goes round";
+    EXPECT_EQ(result.load(), 1000);
+    EXPECT_EQ(::write(pair.b, "x", 1), 1);
+    for (int i = 0; i < 20000 && result.load() == 1000; ++i) usleep(1000);
+    EXPECT_EQ(result.load(), 1);
+    if (result.load() == 1000) abort();
+    for (int fd : {pair.a, pair.b, other.a, other.b, shared, last}) close_fd(fd);
+  }
+}
+
 // A datagram socket that is not connected has room of its own whenever the addressee has none: it
 // says "writable" after each attempt, and a sender that believed it would go round and round.
 TEST(IoRegistration, ASenderToAFullAddresseeWaits) {
