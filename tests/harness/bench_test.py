@@ -14,7 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "scripts"))
-from wisplib import jdks  # noqa: E402
+from wisplib import jdks, jvm  # noqa: E402
+from wisplib.bench import plots  # noqa: E402
 import fakes  # noqa: E402
 
 WISP = ""
@@ -152,6 +153,17 @@ class Run(unittest.TestCase):
         drawn = (self.folder / "tiny-bars.svg").is_file()
         self.assertEqual(drawn, "data:image/svg+xml" in text)
         self.assertEqual(drawn, "Plots are left out" not in text)
+        self.assertEqual(drawn, "The plot broken could not be drawn: ZeroDivisionError" in text)
+
+    @unittest.skipUnless(plots.available(), "no matplotlib")
+    def test_every_kind_of_plot_is_drawn(self):
+        """By whatever version of matplotlib is here: Debian 12's lacks what later ones have."""
+        both = {jvm.PLAIN: [1, 2, 3], jvm.WISP: [1]}
+        curve = {jvm.WISP: [(10, 2, 1, 3), (1000, 3, 2, 4)]}
+        lanes = [("w1", [("computes", 1, 3), ("fork", 2, 2)])]
+        for svg in (plots.bars("t", "ms", [("x", both), ("y", both)], log=True), plots.lines([("t", "x", "ns", curve)] * 2),
+                    plots.stacked("t", "us", [("x", [1, 2, 3, 4, 5])]), plots.timeline([("t", lanes, [0, 1, 2, 3, 4, 5])] * 2)):
+            self.assertIn("<svg", svg)
 
 
 class Parks(unittest.TestCase):

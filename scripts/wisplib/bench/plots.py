@@ -86,11 +86,20 @@ def readable(axis):
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
 
 
+def below(picture, handles, columns, side, fontsize=9):
+    """A legend in a strip of its own under the axes. (loc="outside lower right" does that from matplotlib 3.7 on;
+    Debian 12 has 3.6.)"""
+    lines = -(-len(handles) // columns)
+    strip = (0.1 + 0.2 * lines) / picture.get_figheight()
+    picture.get_layout_engine().set(rect=(0, strip, 1, 1 - strip))
+    picture.legend(handles=handles, loc=f"lower {side}", bbox_to_anchor=(1 if side == "right" else 0.5, 0), ncols=columns,
+                   fontsize=fontsize)
+
+
 def legend(picture, kinds):
     from matplotlib.patches import Patch
-    picture.legend(handles=[Patch(facecolor=COLOURS[k], hatch=HATCHES.get(k), edgecolor="white", linewidth=0,
-                                  label=jvm.NAMES[k]) for k in kinds],
-                   loc="outside lower right", ncols=len(kinds), fontsize=9)
+    below(picture, [Patch(facecolor=COLOURS[k], hatch=HATCHES.get(k), edgecolor="white", linewidth=0, label=jvm.NAMES[k])
+                    for k in kinds], len(kinds), "right")
 
 
 def lines(panels):
@@ -115,9 +124,8 @@ def lines(panels):
         axes.set_title(title)
     from matplotlib.lines import Line2D
     kinds = list(dict.fromkeys(k for *_, curves in panels for k in curves))
-    picture.legend(handles=[Line2D([], [], color=SOFT if k == jvm.PLAIN else COLOURS[k], marker=MARKERS[k], markersize=5,
-                                   label=jvm.NAMES[k]) for k in kinds],
-                   loc="outside lower right", ncols=len(kinds), fontsize=9)
+    below(picture, [Line2D([], [], color=SOFT if k == jvm.PLAIN else COLOURS[k], marker=MARKERS[k], markersize=5,
+                           label=jvm.NAMES[k]) for k in kinds], len(kinds), "right")
     return finish(picture)
 
 
@@ -141,8 +149,7 @@ def stacked(title, unit, rows):
     axes.set_xlabel(unit)
     axes.set_title(title)
     from matplotlib.patches import Patch
-    picture.legend(handles=[Patch(color=c, label=n) for n, c in PHASES.items()], loc="outside lower center",
-                   ncols=5, fontsize=9)
+    below(picture, [Patch(color=c, label=n) for n, c in PHASES.items()], 5, "center")
     return finish(picture)
 
 
@@ -181,5 +188,5 @@ def timeline(panels):
     rows[-1][0].set_xlabel("us since the submission")
     handles = [Patch(color=c, label=n) for n, c in PHASES.items()] + [Patch(color=c, label=n) for n, (_, c) in STATES.items()] + [
         Line2D([], [], linestyle="", marker=m, markersize=5, color=c, label=n) for n, (m, _, c) in MOMENTS.items()]
-    picture.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8.5)
+    below(picture, handles, 5, "center", fontsize=8.5)
     return finish(picture)

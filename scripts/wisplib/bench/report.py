@@ -17,7 +17,7 @@ class Section:
 
     def __init__(self, workload, results, context):
         self.workload, self.results = workload, results
-        self.parts, self.drawn = [], {}
+        self.parts, self.drawn, self.undrawn = [], {}, {}
         if not results.unavailable and any(s.samples and not s.failure for s in results.series):
             self.parts = [p for p in workload.parts(context, results) if not isinstance(p, Table) or p.rows]
         shown = [p for part in self.parts if isinstance(part, Table) for b in part.beside for p in b.published]
@@ -27,10 +27,14 @@ class Section:
         return [p for p in self.parts if isinstance(p, Plot)]
 
     def draw(self, plot):
-        """Once: the report is written again after each workload."""
-        if plot.name not in self.drawn:
-            self.drawn[plot.name] = clean(plot.draw())
-        return self.drawn[plot.name]
+        """SVG, or None and a remark: hours of figures are not lost for a picture. Once: the report is written again after
+        each workload."""
+        if plot.name not in self.drawn and plot.name not in self.undrawn:
+            try:
+                self.drawn[plot.name] = clean(plot.draw())
+            except Exception as error:  # whatever this version of matplotlib has against it
+                self.undrawn[plot.name] = f"{type(error).__name__}: {error}"
+        return self.drawn.get(plot.name)
 
     def plot_file(self, plot):
         return f"{self.workload.name}-{plot.name}.svg"
@@ -43,6 +47,8 @@ class Section:
         if self.results.unavailable:
             yield f"Did not run: {self.results.unavailable}"
         yield from self.results.notes
+        for name, error in self.undrawn.items():
+            yield f"The plot {name} could not be drawn: {error}"
         for label, failure in self.results.failures():
             yield f"FAILED, no figure: {label}: {failure.strip()}"
 
@@ -63,7 +69,7 @@ class Section:
             if isinstance(part, Table):
                 out += ([part.caption, ""] if part.caption else []) + [table.markdown(*grid(part)), ""]
             elif isinstance(part, Plot):
-                if plots.available():
+                if part.name in self.drawn:
                     out += [f"![{part.caption}]({self.plot_file(part)})", ""]
             else:
                 out += [part.text, ""]
@@ -119,16 +125,17 @@ def csv_lines(sections):
 
 
 def write(folder, about, sections, context):
+    pictures = {}
+    if plots.available():
+        for section in sections:
+            for plot in section.plots():
+                if svg := section.draw(plot):
+                    pictures[section.plot_file(plot)] = svg
     table.save(folder / "report.md", markdown(about, sections))
     table.save(folder / "report.csv", csv_lines(sections))
     table.save(folder / "report.json", json.dumps(
         {"schema": 1, "mode": context.mode(), "machine": about,
          "workloads": [s.json() for s in sections]}, indent=1))
-    pictures = {}
-    if plots.available():
-        for section in sections:
-            for plot in section.plots():
-                pictures[section.plot_file(plot)] = section.draw(plot)
     for name, svg in pictures.items():
         table.save(folder / name, svg)
     table.save(folder / "report.html", html.page(about, sections, pictures))

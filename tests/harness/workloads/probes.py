@@ -26,6 +26,7 @@ class Tiny(Workload):
     def parts(self, context, results):
         yield beside(by_kind("Milliseconds", results, "ms", ["jdk"]), self.published)
         yield Plot("bars", "bars", lambda: plots.bars("t", "ms", [("x", {jvm.WISP: results.values("ms", kind=jvm.WISP)})]))
+        yield Plot("broken", "not to be drawn", lambda: 1 / 0)
 
 
 class Wrong(Workload):
