@@ -17,4 +17,8 @@ inline bool interposing() {
          WISP_LIKELY(thread_self().straight == 0);
 }
 
+// The task that makes an interposed call; null on plain kernel threads, and while the call must go
+// straight to libc.
+inline WispTask* calling_task() { return interposing() ? current_task() : nullptr; }
+
 }  // namespace wisp

@@ -14,14 +14,13 @@
 #include "coroutine/thread_block.h"
 #include "interpose/entry.h"
 #include "platform/kernel.h"
+#include "scheduler/lent.h"
 #include "signal/task_signals.h"
 
 namespace wisp {
 
 char* const* (*g_exec_environment)(const char* path, char* const envp[]) = nullptr;
 void (*g_before_exit)() = nullptr;
-
-static WispTask* me() { return interposing() ? current_task() : nullptr; }
 
 }  // namespace wisp
 
@@ -31,6 +30,7 @@ using namespace wisp;
 
 WISP_EXPORT pid_t fork() noexcept {
   real::ensure();
+  FullWeight inherited(calling_task());
   pid_t pid = real::fork();
   if (pid == 0 && g_interposing.load(std::memory_order_relaxed)) {
     g_interposing.store(false, std::memory_order_relaxed);
@@ -47,7 +47,8 @@ WISP_EXPORT pid_t fork() noexcept {
 
 // The two halves of vfork around the system call, see tail_calls_*.S.
 extern "C" __attribute__((visibility("hidden"))) void wisp_vfork_enter() {
-  if (me() != nullptr) {
+  if (WispTask* task = calling_task()) {
+    FullWeight::begin(task);
     // Others go on while this kernel thread waits for its child. Not ended here: the region would
     // take the carrier back. A region begun and ended in wisp_vfork_leave does that.
     alignas(BlockingRegion) char region[sizeof(BlockingRegion)];
@@ -58,7 +59,10 @@ extern "C" __attribute__((visibility("hidden"))) void wisp_vfork_enter() {
 
 extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long result) {
   --thread_self().straight;
-  if (me() != nullptr) BlockingRegion region;
+  if (WispTask* task = calling_task()) {
+    BlockingRegion region;
+    FullWeight::end(task);
+  }
   if (result >= 0) return result;
   errno = static_cast<int>(-result);
   return -1;
@@ -74,6 +78,7 @@ static char* const* environment_of_exec(const char* path, char* const envp[]) {
 
 WISP_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
   real::ensure();
+  FullWeight inherited(calling_task());
   return real::execve(path, argv, environment_of_exec(path, envp));
 }
 
@@ -85,6 +90,7 @@ WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   real::ensure();
   // A launcher executes itself by its path; a bare name is somebody else.
   if (strchr(file, '/') != nullptr) return execve(file, argv, environ);
+  FullWeight inherited(calling_task());
   return real::execvp(file, argv);
 }
 

@@ -12,8 +12,6 @@ using namespace wisp;
 
 namespace {
 
-WispTask* me() { return interposing() ? current_task() : nullptr; }
-
 WispTask* known_task(pthread_t thread) {
   return interposing() && scheduler_running() ? task_of(thread) : nullptr;
 }
@@ -43,14 +41,14 @@ int task_sigwait(WispTask* task, const sigset_t* set, siginfo_t* info, const tim
 }
 
 int change_mask(int how, const sigset_t* set, sigset_t* old) {
-  if (WispTask* task = me()) return task_mask_change(task, how, set, old);
+  if (WispTask* task = calling_task()) return task_mask_change(task, how, set, old);
   real::ensure();
   return real::pthread_sigmask(how, set, old);
 }
 
 int suspend(const sigset_t* mask) {
   real::ensure();
-  WispTask* task = me();
+  WispTask* task = calling_task();
   if (task == nullptr) return real::sigsuspend(mask);
   return wait_with_mask(task, mask, [&] { return real::sigsuspend(mask); });
 }
@@ -72,7 +70,7 @@ WISP_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const sigval value) 
 
 WISP_EXPORT int raise(int sig) noexcept {
   real::ensure();
-  WispTask* task = me();
+  WispTask* task = calling_task();
   if (task == nullptr) return real::raise(sig);
   int error = signal_task(task, sig);
   if (error == 0) return 0;
@@ -104,7 +102,7 @@ WISP_EXPORT int sigpending(sigset_t* set) noexcept {
   real::ensure();
   int r = real::sigpending(set);
   if (r == 0)
-    if (WispTask* task = me()) set_word(set, word_of(set) | held_signals(task));
+    if (WispTask* task = calling_task()) set_word(set, word_of(set) | held_signals(task));
   return r;
 }
 
@@ -128,7 +126,7 @@ int x_open_sigpause(int sig) {
 
 WISP_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
   real::ensure();
-  WispTask* task = me();
+  WispTask* task = calling_task();
   return task != nullptr ? task_sigwait(task, set, info, timeout)
                          : real::sigtimedwait(set, info, timeout);
 }

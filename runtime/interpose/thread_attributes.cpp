@@ -148,16 +148,22 @@ WISP_EXPORT int pthread_setschedprio(pthread_t thread, int priority) noexcept {
   return priority == 0 ? 0 : EINVAL;
 }
 
-// -XX:ThreadPriorityPolicy=1 sets nice values by tid: accepted, without effect on a task.
+// -XX:ThreadPriorityPolicy=1 sets nice values by tid: accepted, without effect on a task. Of itself
+// a task reads that of the process: its kernel thread's may be another (scheduler/lent.h).
+static bool is_task(id_t who) {
+  if (who == 0) return interposing() && current_task() != nullptr;
+  return known_tid(static_cast<int>(who)) != nullptr;
+}
+
 WISP_EXPORT int setpriority(__priority_which_t which, id_t who, int value) noexcept {
   real::ensure();
-  if (which == PRIO_PROCESS && known_tid(static_cast<int>(who)) != nullptr) return 0;
+  if (which == PRIO_PROCESS && is_task(who)) return 0;
   return real::setpriority(which, who, value);
 }
 
 WISP_EXPORT int getpriority(__priority_which_t which, id_t who) noexcept {
   real::ensure();
-  if (which == PRIO_PROCESS && known_tid(static_cast<int>(who)) != nullptr) who = 0;
+  if (which == PRIO_PROCESS && is_task(who)) who = static_cast<id_t>(kernel::getpid());
   return real::getpriority(which, who);
 }
 

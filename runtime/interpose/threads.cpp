@@ -9,6 +9,7 @@
 
 #include "coroutine/key_registry.h"
 #include "interpose/entry.h"
+#include "scheduler/lent.h"
 #include "sync/join.h"
 
 namespace wisp {
@@ -87,6 +88,7 @@ WISP_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr, vo
   if (interposing() && g_make_task != nullptr && g_make_task(__builtin_return_address(0)) &&
       !has_own_stack(attr) && g_start_scheduler())
     return create_task(thread, attr, start, argument);
+  FullWeight inherited(calling_task());
   return real::pthread_create(thread, attr, start, argument);
 }
 

@@ -8,6 +8,7 @@
 
 #include "interpose/descriptor_entry.h"
 #include "io/child_wait.h"
+#include "scheduler/lent.h"
 
 using namespace wisp;
 
@@ -62,18 +63,22 @@ WISP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {
 WISP_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                             const posix_spawnattr_t* attributes, char* const argv[],
                             char* const envp[]) {
+  FullWeight inherited(calling_task());
   return waiting(0, [=] { return real::posix_spawn(pid, path, actions, attributes, argv, envp); });
 }
 WISP_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                              const posix_spawn_file_actions_t* actions,
                              const posix_spawnattr_t* attributes, char* const argv[],
                              char* const envp[]) {
+  FullWeight inherited(calling_task());
   return waiting(0, [=] { return real::posix_spawnp(pid, file, actions, attributes, argv, envp); });
 }
 WISP_EXPORT int system(const char* command) {
+  FullWeight inherited(calling_task());
   return waiting(0, [=] { return real::system(command); });
 }
 WISP_EXPORT FILE* popen(const char* command, const char* mode) {
+  FullWeight inherited(calling_task());
   return waiting(0, [=] { return real::popen(command, mode); });
 }
 WISP_EXPORT int pclose(FILE* stream) {

@@ -13,6 +13,7 @@
 #include "io/wait.h"
 #include "platform/kernel.h"
 #include "platform/spin_lock.h"
+#include "sync/interruption.h"
 #include "sync/parking_lot.h"
 
 namespace wisp::io {
@@ -180,7 +181,7 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
         reason = park(&nodes.fired(), deadline,
                       [&] { return nodes.fired().load(std::memory_order_relaxed) == 0; });
         if (reason == WakeReason::TimedOut) r = look();
-        if (reason == WakeReason::Interrupted && after_signal(entry.task()) != Wait::Ready)
+        if (reason == WakeReason::Interrupted && after_signal(entry.task()) != AfterSignal::GoesOn)
           r = -EINTR;
       } else {
         reason = WakeReason::Mismatch;

@@ -7,24 +7,21 @@
 #include "io/event_pump.h"
 #include "io/kept.h"
 #include "platform/kernel.h"
-#include "signal/actions.h"
+#include "sync/interruption.h"
 #include "sync/parking_lot.h"
 
 namespace wisp::io {
 
-Wait after_signal(WispTask* task) {
-  constexpr uint64_t kNoSignals = kDeferredMark | kLoaderMark;
-  uint64_t due = task->self->pending_signals.load(std::memory_order_relaxed) & ~task->signal_mask &
-                 ~kNoSignals;
-  Wait result = Wait::Ready;  // the runtime's own marks, or ignored signals: no call ends for them
-  for (; due != 0; due &= due - 1) {
-    struct sigaction action;
-    if (action_set(__builtin_ctzll(due) + 1, nullptr, &action) != 0) continue;
-    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) continue;
-    if ((action.sa_flags & SA_RESTART) == 0) return Wait::Interrupted;
-    result = Wait::Restart;
+static Wait interrupted(const WispTask* task) {
+  switch (after_signal(task)) {
+    case AfterSignal::GoesOn:
+      return Wait::Ready;
+    case AfterSignal::Restarts:
+      return Wait::Restart;
+    case AfterSignal::Ends:
+      break;
   }
-  return result;
+  return Wait::Interrupted;
 }
 
 bool ready_now(int fd, short events) {
@@ -93,7 +90,7 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
   WakeReason reason = park_on(word_of(d, direction), seen, deadline);
   if (WISP_UNLIKELY(life_of(d->state.load(std::memory_order_acquire)) != life)) return Wait::Ended;
   if (reason == WakeReason::TimedOut) return Wait::TimedOut;
-  if (WISP_UNLIKELY(reason == WakeReason::Interrupted)) return after_signal(entry.task());
+  if (WISP_UNLIKELY(reason == WakeReason::Interrupted)) return interrupted(entry.task());
   return Wait::Ready;
 }
 
@@ -111,7 +108,7 @@ long BlockingCall::wait(uint32_t seen) {
   if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
   if (!count_caller(d_, life(), true)) return -EBADF;
   WakeReason reason = park_on(word_of(d_, direction_), seen, deadline_);
-  Wait signal = reason == WakeReason::Interrupted ? after_signal(entry.task()) : Wait::Ready;
+  Wait signal = reason == WakeReason::Interrupted ? interrupted(entry.task()) : Wait::Ready;
   if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life())) {
     // No duplicate could be had.
     return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;

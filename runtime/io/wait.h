@@ -29,8 +29,6 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
 // Makes sure that events of this life arrive: Ready, Ended, Refused or WouldBlock.
 // `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);
-// After a park that a signal ended, before the RuntimeEntry is left: Interrupted, Restart or Ready.
-Wait after_signal(WispTask* task);
 
 // Asks the kernel about one descriptor (POLLIN, POLLOUT). A signal that comes meanwhile makes
 // poll(2) fail even with a timeout of 0 (Linux's do_poll): that is no answer, so false, and the

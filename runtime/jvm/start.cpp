@@ -98,6 +98,7 @@ bool start_scheduler() {
     g_task_exiting = &join_exiting;
     bool ok = scheduler_start(config);
     if (!ok) warn("running on plain threads: cannot start kernel threads: %s", strerror(errno));
+    if (ok) setxid_start();
     static_assert(kMinTraceSize == kMinTraceBytes && kMaxTraceSize == kMaxTraceBytes);
     if (ok && g_options.trace_size != 0) stats::trace_by_option(g_options.trace_size);
     if (ok) stats::publisher_start();

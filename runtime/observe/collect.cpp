@@ -186,6 +186,7 @@ size_t collect(void* to, size_t room) {
   size_t at = workers_at;
   uint32_t workers = 0;
   for (Worker* w = s.all_workers.load(std::memory_order_acquire); w != nullptr; w = w->all_next) {
+    if (peek(w->tid) == 0) continue;  // no kernel thread yet, or none any more
     if (at + sizeof(WorkerRecord) > room) break;
     fill(reinterpret_cast<WorkerRecord*>(base + at), *w);
     at += sizeof(WorkerRecord);

@@ -63,6 +63,10 @@ inline int futex_wake(const std::atomic<uint32_t>* word, int count) {
 bool membarrier_register();
 void membarrier();
 
+// Everything but 33, by which libc's setuid and its like reach every kernel thread: they wait until
+// each has answered (glibc, nptl/nptl_setxid.c), so no thread may block it for long.
+constexpr uint64_t kAllSignals = ~(1ull << 32);
+
 // Sets the calling kernel thread's mask (64-bit kernel sigset); old may be null.
 inline void set_signal_mask(uint64_t mask, uint64_t* old = nullptr) {
   call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), reinterpret_cast<long>(old),

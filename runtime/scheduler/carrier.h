@@ -113,6 +113,11 @@ struct Worker {
   // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the
   // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
   std::atomic<bool> polling{false};
+  // While it is lent (lent.h): to whom SysMonitor has seen it go, and what was added to its nice
+  // value. Both are written under the lock, which orders them (relaxed).
+  SpinLock weight_lock;
+  std::atomic<const WispTask*> lent_to{nullptr};
+  std::atomic<int> nice_added{0};
   bool left_pump_for_timer = false;  // its own note: see send_to_pump_instead (sleep.cpp)
   Worker* next = nullptr;            // in the spare list
   Worker* all_next = nullptr;

@@ -9,6 +9,7 @@
 // on_cpu: so a task in this state is never waited for from a task's stack. The worker goes to its
 // own stack first (which frees the task it leaves), and waits there.
 #include "scheduler/internal.h"
+#include "scheduler/lent.h"
 
 namespace wisp {
 
@@ -264,7 +265,7 @@ void yield_current(WispTask* self) {
   if (WISP_UNLIKELY(c == nullptr)) {
     // Handed off: here it becomes a task again. (Going on as a plain thread until it parks would
     // leave two yielding tasks to the kernel for good: 2 M/s instead of 25.)
-    if (g_scheduler.idle.take_carrier(self->worker.load(std::memory_order_relaxed)) != nullptr) {
+    if (lent_take_carrier(self->worker.load(std::memory_order_relaxed)) != nullptr) {
       c = self->worker.load(std::memory_order_relaxed)->carrier;
       self->carrier = c;
       self->handoff.set(HandOff::None);

@@ -10,6 +10,7 @@
 
 #include "platform/real.h"
 #include "scheduler/internal.h"
+#include "scheduler/lent.h"
 #include "scheduler/task_pool.h"
 
 namespace wisp {
@@ -153,7 +154,7 @@ BlockingRegion::~BlockingRegion() {
   Worker* w = task_->worker.load(std::memory_order_relaxed);
   // With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as
   // a plain thread until it next parks.
-  if (task_->carrier == nullptr && g_scheduler.idle.take_carrier(w) != nullptr) {
+  if (task_->carrier == nullptr && lent_take_carrier(w) != nullptr) {
     Carrier* c = w->carrier;
     task_->carrier = c;
     task_->handoff.set(HandOff::None);
@@ -205,9 +206,9 @@ bool start_kernel_thread(void* (*run)(void*), void* argument) {
   real::pthread_attr_init(&attr);
   // Signal handlers of the program (HotSpot prints whole crash reports) run on this stack.
   real::pthread_attr_setstacksize(&attr, 512 * 1024);
-  // Born with every signal blocked; a worker takes over the mask of the tasks it runs.
+  // Born with the program's signals blocked; a worker takes over the mask of the tasks it runs.
   uint64_t old = 0;
-  kernel::set_signal_mask(~0ull, &old);
+  kernel::set_signal_mask(kernel::kAllSignals, &old);
   pthread_t thread;
   int r = real::pthread_create(&thread, &attr, run, argument);
   kernel::set_signal_mask(old);

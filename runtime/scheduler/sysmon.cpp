@@ -9,6 +9,7 @@
 
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
+#include "scheduler/lent.h"
 
 namespace wisp {
 
@@ -60,8 +61,7 @@ static bool retake_kept(Carrier* c, WispTask* t) {
   if (!t->handoff.move(HandOff::None, HandOff::Requested)) return false;
   kernel::membarrier();
   if (t->self->depth.load(std::memory_order_acquire) != 0 ||
-      c->current.load(std::memory_order_acquire) != t ||
-      !t->handoff.move(HandOff::Requested, HandOff::Taken)) {
+      c->current.load(std::memory_order_acquire) != t || !lend(t)) {
     t->handoff.move(HandOff::Requested, HandOff::None);
     return false;
   }
@@ -221,6 +221,7 @@ static void* sysmon_main(void*) {
       // Work that waits for this worker, or, if it was refused, for the next attempt.
       if (!s.global.empty() || any_work_visible()) f.starving = true;
     }
+    f.moving |= lent_look(now);
     uint64_t tick = s.config.sysmon_tick_us * 1000;
     if (f.waiting || f.starving)
       period = kShortestNs < tick ? kShortestNs : tick;

@@ -89,6 +89,10 @@ struct alignas(kCacheLine) WispTask {
   // stack since. task_create resets it (all relaxed: a lost reset costs one trim).
   std::atomic<uint64_t> trim_note{~0ull};
 
+  // It is about to be copied by the kernel: see FullWeight. Owner writes, SysMonitor reads,
+  // relaxed.
+  std::atomic<bool> full_weight{false};
+
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen
   std::atomic<uint64_t> cpu_ticks{0};  // time on a carrier or worker, up to the last switch

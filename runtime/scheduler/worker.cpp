@@ -7,6 +7,7 @@
 #include "coroutine/context.h"
 #include "platform/real.h"
 #include "scheduler/internal.h"
+#include "scheduler/lent.h"
 #include "scheduler/placement.h"
 
 namespace wisp {
@@ -140,6 +141,7 @@ static WispTask* next_task(Worker* w) {
   for (;;) {
     Carrier* c = w->carrier;
     if (c == nullptr) {  // it lent itself to a handed-off task, which has now parked
+      if (!lent_over(w)) return nullptr;
       if (s.idle.spares() > s.carrier_count + kMaxSpares) return nullptr;
       s.idle.publish_spare(w);
       // A carrier may have been given away with work while there was no spare to take it. seq_cst:
@@ -207,6 +209,28 @@ static WispTask* next_task(Worker* w) {
   }
 }
 
+// Structs without a kernel thread, for the next ones: a thread has ended, or was refused (where the
+// kernel allows no more SysMonitor asks a thousand times a second). They are never freed, since
+// observers walk all_workers.
+static struct {
+  SpinLock lock;
+  Worker* head = nullptr;
+} g_unused;
+
+static void worker_unused(Worker* w) {
+  w->tid = 0;
+  w->carrier = nullptr;
+  w->waker_processor = -1;
+  w->kept_off = false;
+  w->left_pump_for_timer = false;
+  w->nice_added.store(0, std::memory_order_relaxed);
+  w->cpu_seen.store(0, std::memory_order_relaxed);
+  w->cpu_charged.store(0, std::memory_order_relaxed);
+  SpinGuard guard(g_unused.lock);
+  w->next = g_unused.head;
+  g_unused.head = w;
+}
+
 static void* worker_main(void* argument) {
   Worker* w = static_cast<Worker*>(argument);
   ThreadSelf& me = thread_self();
@@ -215,7 +239,7 @@ static void* worker_main(void* argument) {
   w->native_self = &me;
   w->native_tp = thread_pointer();
   w->tid = kernel::gettid();
-  w->signal_mask = ~0ull;
+  w->signal_mask = kernel::kAllSignals;
   w->random = static_cast<uint32_t>(w->tid) * 2654435761u | 1;
   w->spin_ticks = us_to_ticks(kMaxSpinUs);
 #if !WISP_SWITCH_FS
@@ -225,16 +249,28 @@ static void* worker_main(void* argument) {
   while (WispTask* task = next_task(w)) {
     run_task(w, w->carrier, task);
   }
+  // What is deferred here is handled now, and nothing more comes: on this kernel thread no flow
+  // will leave the runtime again.
+  me.depth.store(0, std::memory_order_relaxed);
+  compiler_barrier();
+  if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
+  kernel::set_signal_mask(kernel::kAllSignals);
+  compiler_barrier();
+  me.depth.store(1, std::memory_order_relaxed);
+  me.worker = nullptr;
   g_scheduler.worker_count.fetch_sub(1, std::memory_order_relaxed);
-  // The Worker struct stays: observers walk all_workers.
+  worker_unused(w);
   return nullptr;
 }
 
-// For the next attempt: where the kernel allows no more threads SysMonitor makes thousands a
-// second.
-static std::atomic<Worker*> g_refused_worker{nullptr};
-
 static Worker* worker_make() {
+  {
+    SpinGuard guard(g_unused.lock);
+    if (Worker* w = g_unused.head) {
+      g_unused.head = w->next;
+      return w;
+    }
+  }
   void* memory = nullptr;
   if (posix_memalign(&memory, kCacheLine, sizeof(Worker)) != 0) {
     errno = ENOMEM;
@@ -248,8 +284,8 @@ static Worker* worker_make() {
 }
 
 bool worker_start(Carrier* carrier) {
-  Worker* w = g_refused_worker.exchange(nullptr, std::memory_order_acq_rel);
-  if (w == nullptr && (w = worker_make()) == nullptr) return false;
+  Worker* w = worker_make();
+  if (w == nullptr) return false;
   w->carrier = carrier;
   if (carrier != nullptr) carrier->worker = w;
   g_scheduler.worker_count.fetch_add(1, std::memory_order_relaxed);
@@ -258,8 +294,7 @@ bool worker_start(Carrier* carrier) {
   if (carrier == nullptr) g_scheduler.workers_starting.fetch_sub(1, std::memory_order_relaxed);
   g_scheduler.worker_count.fetch_sub(1, std::memory_order_relaxed);
   int error = errno;
-  w->carrier = nullptr;
-  g_refused_worker.store(w, std::memory_order_release);  // two at once: one struct is lost
+  worker_unused(w);
   errno = error;
   return false;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "scheduler/carrier.h"
+#include "scheduler/internal.h"
 #include "signal/internal.h"
 
 namespace wisp {
@@ -39,6 +39,10 @@ static void defer(ThreadSelf& self, int sig, siginfo_t* info, void* context) {
   *saved_mask(context) |= bit_of(sig);
   deferred_here(self).fetch_or(bit_of(sig), std::memory_order_relaxed);
   self.pending_signals.fetch_or(kDeferredMark, std::memory_order_relaxed);
+  // It may have looked for signals already, be on its way into the event pump, and not wake up for
+  // a second one, which is blocked. In the pump it notices by itself, being interrupted.
+  if (self.worker != nullptr && self.worker->polling.load(std::memory_order_relaxed))
+    g_poller.load(std::memory_order_relaxed)->interrupt();
 }
 
 void release_deferred(ThreadSelf& self) {

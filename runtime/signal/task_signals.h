@@ -21,6 +21,9 @@ namespace wisp {
 
 // From the constructor: wraps handlers from here on and installs g_deliver_signals.
 void signals_start();
+// Once, when the workers are there: setuid and its like, called by any thread, reach them
+// (setxid.cpp). Leaves other C libraries than glibc alone.
+void setxid_start();
 // In a forked child: handlers run as in any program.
 void signals_stop();
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "sync/interruption.h"
 #include "sync/parking_lot.h"
 #include "sync/words.h"
 
@@ -28,25 +29,20 @@ int deadline_of(const timespec* timeout, bool absolute, clockid_t clock, uint64_
 long futex_wait(uint32_t* uaddr, uint32_t val, uint32_t bitset, uint64_t deadline) {
   if (bitset == 0) return -EINVAL;
   std::atomic<uint32_t>& word = word_of(uaddr);
-  // Also keeps a bad address from faulting under the bucket lock.
-  if (word.load(std::memory_order_relaxed) != val) return -EAGAIN;
-  WakeReason reason;
-  {
+  for (;;) {
+    // Also keeps a bad address from faulting under the bucket lock.
+    if (word.load(std::memory_order_relaxed) != val) return -EAGAIN;
     RuntimeEntry entry;
     Waiter own;
     Waiter* w = my_waiter(entry.task(), &own);
     w->tag = bitset;
     if (!ParkingLot::enqueue(uaddr, w, [&] { return word.load(std::memory_order_relaxed) == val; }))
       return -EAGAIN;
-    reason = ParkingLot::wait(w, deadline);
-  }
-  switch (reason) {
-    case WakeReason::TimedOut:
-      return -ETIMEDOUT;
-    case WakeReason::Interrupted:
-      return -EINTR;
-    default:
-      return 0;
+    WakeReason reason = ParkingLot::wait(w, deadline);
+    if (reason == WakeReason::TimedOut) return -ETIMEDOUT;
+    if (reason != WakeReason::Interrupted) return 0;
+    // Begun anew it compares anew, as the kernel does.
+    if (!begins_anew(after_signal(entry.task()), deadline)) return -EINTR;
   }
 }
 

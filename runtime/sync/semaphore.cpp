@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "sync/interruption.h"
 #include "sync/parking_lot.h"
 
 namespace wisp {
@@ -39,15 +40,18 @@ WISP_NOINLINE int wait_slow(std::atomic<uint64_t>& word, uint64_t deadline_ns) {
   for (;;) {
     if (take(word, kSemWaiter)) return 0;
     WakeReason reason;
+    AfterSignal signal = AfterSignal::Ends;
     {
       RuntimeEntry entry;
       reason = park(&word, deadline_ns,
                     [&] { return sem_value(word.load(std::memory_order_relaxed)) == 0; });
+      if (reason == WakeReason::Interrupted) signal = after_signal(entry.task());
     }
     // Unparked or Mismatch: look again, even when the deadline has passed by now.
     if (reason == WakeReason::TimedOut || reason == WakeReason::Interrupted) {
       // A unit that came meanwhile is taken all the same: its post may have skipped others for us.
       if (take(word, kSemWaiter)) return 0;
+      if (reason == WakeReason::Interrupted && begins_anew(signal, deadline_ns)) continue;
       word.fetch_sub(kSemWaiter, std::memory_order_relaxed);
       return reason == WakeReason::TimedOut ? ETIMEDOUT : EINTR;
     }

@@ -1,6 +1,7 @@
 // A sleep parks on an address of its own, a local of the sleeper that nobody else knows.
 #include "sync/sleep.h"
 
+#include "sync/interruption.h"
 #include "sync/parking_lot.h"
 #include "sync/words.h"
 
@@ -8,14 +9,13 @@ namespace wisp {
 
 int task_sleep_until(uint64_t deadline_ns) {
   for (;;) {
-    WakeReason reason;
-    {
-      RuntimeEntry entry;
-      char nobody_knows;
-      reason = park(&nobody_knows, deadline_ns, [] { return true; });
-    }
+    RuntimeEntry entry;
+    char nobody_knows;
+    WakeReason reason = park(&nobody_knows, deadline_ns, [] { return true; });
     if (reason == WakeReason::TimedOut) return 0;
-    if (reason == WakeReason::Interrupted) return EINTR;
+    // No handler's flag restarts a sleep.
+    if (reason == WakeReason::Interrupted && after_signal(entry.task()) != AfterSignal::GoesOn)
+      return EINTR;
     // Unparked: a late wake-up of something that once lived at this stack address.
   }
 }

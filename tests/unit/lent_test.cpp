@@ -1,0 +1,144 @@
+// The weight of kernel threads lent to tasks that compute (scheduler/lent.h), as the kernel has it.
+// With WISP_TEST_UNPRIVILEGED=1 as a process that may not raise a weight again.
+#include <linux/capability.h>
+#include <sys/resource.h>
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "scheduler/internal.h"
+#include "scheduler/lent.h"
+#include "sync/sleep.h"
+#include "unit/scheduler_fixture.h"
+
+namespace wisp::test {
+namespace {
+
+constexpr uint64_t kPatience = 30'000'000'000;
+constexpr int kQueuing = 40;
+
+// Before any other thread is there: they inherit it.
+[[maybe_unused]] const bool g_dropped = [] {
+  if (getenv("WISP_TEST_UNPRIVILEGED") == nullptr) return false;
+  rlimit none{0, 0};
+  setrlimit(RLIMIT_NICE, &none);
+  __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[2];
+  if (kernel::call(SYS_capget, reinterpret_cast<long>(&head), reinterpret_cast<long>(sets)) != 0)
+    abort();
+  for (auto& s : sets) s.inheritable = 0;
+  sets[0].effective &= ~(1u << CAP_SYS_NICE);
+  sets[0].permitted &= ~(1u << CAP_SYS_NICE);
+  if (kernel::call(SYS_capset, reinterpret_cast<long>(&head), reinterpret_cast<long>(sets)) != 0)
+    abort();
+  return true;
+}();
+
+int nice_of(int tid) {
+  return 20 - static_cast<int>(kernel::call(SYS_getpriority, PRIO_PROCESS, tid));
+}
+
+bool until(const std::function<bool()>& holds) {
+  for (uint64_t end = monotonic_ns() + kPatience; !holds(); usleep(1000))
+    if (monotonic_ns() > end) return false;
+  return true;
+}
+
+// A task that computes beside tasks that queue: 0 stop, 1 compute, 2 compute with full weight.
+struct Computing {
+  std::atomic<int> wanted{1}, does{0}, tid{0}, left{kQueuing + 1};
+  std::atomic<uint64_t> rounds{0};
+
+  Computing() {
+    for (int i = 0; i < kQueuing; ++i)
+      spawn([this] {
+        while (wanted != 0) task_yield();
+        --left;
+      });
+    spawn([this] {
+      while (int how = wanted) {
+        if (how == 2) {
+          FullWeight full(current_task());
+          tid = kernel::gettid();
+          does = 2;
+          while (wanted == 2) ++rounds;
+        } else {
+          tid = kernel::gettid();
+          does = 1;
+          while (wanted == 1) ++rounds;
+        }
+      }
+      task_sleep_until(monotonic_ns() + 10'000'000);
+      --left;
+    });
+  }
+  void want(int what) {
+    wanted = what;
+    if (what != 0 && !until([&] { return does == what; })) abort();
+  }
+  ~Computing() {
+    want(0);
+    if (!until([&] { return left == 0; })) abort();
+  }
+};
+
+// Of every kernel thread that runs tasks.
+bool all_have_the_weight_of_the_process() {
+  int base = nice_of(kernel::getpid());
+  for (Worker* w = g_scheduler.all_workers.load(); w != nullptr; w = w->all_next) {
+    int tid = __atomic_load_n(&w->tid, __ATOMIC_RELAXED);
+    if (tid != 0 && w->lent_to.load() == nullptr && nice_of(tid) != base) return false;
+  }
+  return true;
+}
+
+TEST(Lent, LighterWhileTasksQueueAndItselfAgainAfterwards) {
+  start_scheduler();
+  int base = nice_of(kernel::getpid());
+  for (int round = 0; round < 3; ++round) {
+    {
+      Computing computing;
+      EXPECT_TRUE(until([&] { return nice_of(computing.tid) >= base + 5; }))
+          << "its kernel thread keeps the weight of a carrier";
+    }
+    EXPECT_TRUE(until(all_have_the_weight_of_the_process));
+  }
+}
+
+TEST(Lent, FullWeightForWhatIsInherited) {
+  start_scheduler();
+  int base = nice_of(kernel::getpid());
+  Computing computing;
+  ASSERT_TRUE(until([&] { return nice_of(computing.tid) >= base + 5; }));
+  for (int round = 0; round < 3; ++round) {
+    computing.want(2);
+    for (int i = 0; i < 100; ++i, usleep(1000)) ASSERT_EQ(nice_of(computing.tid), base);
+    computing.want(1);
+    // Lent already it is lighter at once, else after its next tick.
+    ASSERT_TRUE(until([&] { return nice_of(computing.tid) >= base + 5; }));
+  }
+}
+
+TEST(Lent, NobodyQueuesNobodyIsLighter) {
+  start_scheduler();
+  int base = nice_of(kernel::getpid());
+  std::atomic<bool> stop{false};
+  std::atomic<int> left{3};
+  // One more than a carrier has room for: somebody is lent, and then nobody queues.
+  left = static_cast<int>(g_scheduler.carrier_count) + 1;
+  for (int i = left; i > 0; --i)
+    spawn([&] {
+      while (!stop) compiler_barrier();
+      --left;
+    });
+  for (int i = 0; i < 300; ++i, usleep(1000))
+    for (Worker* w = g_scheduler.all_workers.load(); w != nullptr; w = w->all_next)
+      if (int tid = __atomic_load_n(&w->tid, __ATOMIC_RELAXED)) {
+        ASSERT_LE(nice_of(tid), base + 2);
+      }
+  stop = true;
+  ASSERT_TRUE(until([&] { return left == 0; }));
+}
+
+}  // namespace
+}  // namespace wisp::test
