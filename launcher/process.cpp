@@ -14,23 +14,14 @@
 #include <cstring>
 #include <utility>
 
+#include "jvm/java_args.h"
+
 namespace wisp {
 namespace {
 
 constexpr size_t kMaxFile = 1 << 20;
 
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
-
-// The options of java that take the next argument as their value.
-bool takes_value(const std::string& option) {
-  for (const char* name :
-       {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules",
-        "--add-exports", "--add-opens", "--add-reads", "--patch-module", "--upgrade-module-path",
-        "--limit-modules", "-d", "--source"}) {
-    if (option == name) return true;
-  }
-  return false;
-}
 
 std::string base_name(const std::string& path) {
   size_t slash = path.rfind('/');
@@ -135,7 +126,7 @@ std::string Process::title() const {
     if (args[i] == "-jar" || args[i] == "-m" || args[i] == "--module") {
       return i + 1 < args.size() ? base_name(args[i + 1]) : "java";
     }
-    if (takes_value(args[i])) {
+    if (java_option_takes_value(args[i].c_str())) {
       i++;
     } else if (!starts_with(args[i], "-") && !starts_with(args[i], "@")) {
       return args[i];

@@ -25,14 +25,21 @@ int run_ps(bool json) {
     std::optional<Statistics> s = page->read(&error, 500);
     std::string title = page->process().title();
     if (!s) {
-      if (!json)
+      if (json) {
+        fmt::print(
+            "{}\n  {{\"pid\": {}, \"carriers\": null, \"tasks\": null, \"upNanos\": null, "
+            "\"switches\": null, \"program\": {}}}",
+            separator, pid, in_json(title));
+        separator = ",";
+      } else {
         fmt::print("{:>8} {:>8} {:>8} {:>8} {:>10}  {} (no answer)\n", pid, "?", "?", "?", "?",
                    printable(title));
+      }
       continue;
     }
     uint64_t switches = 0;
     for (const stats::CarrierRecord& carrier : s->carriers) switches += carrier.switches;
-    uint64_t up = s->head.realtime_ns > s->started_ns ? s->head.realtime_ns - s->started_ns : 0;
+    uint64_t up = s->up_ns();
     if (json) {
       fmt::print(
           "{}\n  {{\"pid\": {}, \"carriers\": {}, \"tasks\": {}, \"upNanos\": {}, "

@@ -51,11 +51,6 @@ const Counter kCounters[] = {
      true},
 };
 
-double seconds_between(const Statistics& now, const Statistics* earlier) {
-  uint64_t since = earlier != nullptr ? earlier->head.realtime_ns : now.started_ns;
-  return now.head.realtime_ns > since ? static_cast<double>(now.head.realtime_ns - since) / 1e9 : 0;
-}
-
 struct States {
   size_t running = 0, native = 0, ready = 0, parked = 0;
 };

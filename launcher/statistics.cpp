@@ -77,7 +77,13 @@ std::unique_ptr<StatisticsPage> StatisticsPage::open(int pid, PageError* error) 
   }
   page->release_ = printable(std::string_view(h->release, strnlen(h->release, sizeof h->release)));
   page->started_ns_ = h->started_ns;
+  page->started_monotonic_ns_ = h->started_monotonic_ns;
   return page;
+}
+
+double seconds_between(const Statistics& now, const Statistics* earlier) {
+  uint64_t up = now.up_ns(), before = earlier != nullptr ? earlier->up_ns() : 0;
+  return up > before ? static_cast<double>(up - before) / 1e9 : 0;
 }
 
 bool StatisticsPage::trace_on(uint32_t kib, PageError* error) {
@@ -125,6 +131,7 @@ StatisticsPage::~StatisticsPage() {
 }
 
 bool StatisticsPage::wait_for_answer(int timeout_ms, PageError* error) {
+  if (traces_) header_->trace_renewed.fetch_add(1, std::memory_order_relaxed);
   uint32_t mine = header_->request.fetch_add(1, std::memory_order_acq_rel) + 1;
   futex(&header_->request, FUTEX_WAKE, 1, nullptr);
   int64_t end = now_ms() + timeout_ms;
@@ -170,6 +177,7 @@ std::optional<Statistics> StatisticsPage::read(PageError* error, int timeout_ms)
     result.pid = process_.pid();
     result.release = release_;
     result.started_ns = started_ns_;
+    result.started_monotonic_ns = started_monotonic_ns_;
     return result;
   }
   *error = {fmt::format("process {}: its statistics page is damaged", process_.pid()),

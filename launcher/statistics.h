@@ -16,14 +16,23 @@ namespace wisp {
 struct Statistics {
   int pid = 0;
   std::string release;
-  uint64_t started_ns = 0;
+  uint64_t started_ns = 0;  // CLOCK_REALTIME
+  uint64_t started_monotonic_ns = 0;
   stats::Snapshot head{};
   std::vector<stats::CarrierRecord> carriers;
   std::vector<stats::WorkerRecord> workers;
   std::vector<stats::TaskRecord> tasks;  // by id
   std::vector<uint32_t> queued;
   std::unordered_map<uint32_t, uint32_t> queue_of;  // task id -> carrier
+
+  // Since the runtime's start, by the clock that nobody sets.
+  uint64_t up_ns() const {
+    return head.monotonic_ns > started_monotonic_ns ? head.monotonic_ns - started_monotonic_ns : 0;
+  }
 };
+
+// From the earlier one, or from the start if that is null.
+double seconds_between(const Statistics& now, const Statistics* earlier);
 
 const char* state_word(stats::State state);
 const char* wait_word(stats::WaitFor wait);
@@ -69,7 +78,7 @@ class StatisticsPage {
   int fd_ = -1;
   stats::PageHeader* header_ = nullptr;
   std::string release_;
-  uint64_t started_ns_ = 0;
+  uint64_t started_ns_ = 0, started_monotonic_ns_ = 0;
 };
 
 }  // namespace wisp

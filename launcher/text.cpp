@@ -5,6 +5,24 @@
 
 namespace wisp {
 
+namespace {
+
+// How many bytes the character at `i` has in UTF-8; 0: it is none. Half of a surrogate pair, as
+// JNI's modified UTF-8 has them, and overlong forms are none (RFC 3629).
+size_t utf8_length(std::string_view text, size_t i) {
+  auto at = [&](size_t k) { return static_cast<unsigned char>(k < text.size() ? text[k] : 0); };
+  unsigned char c = at(i), second = at(i + 1);
+  size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+  if (c < 0xc2 || c > 0xf4) return 0;
+  for (size_t k = 1; k < length; k++)
+    if ((at(i + k) & 0xc0) != 0x80) return 0;
+  if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0)) return 0;
+  if ((c == 0xf0 && second < 0x90) || (c == 0xf4 && second >= 0x90)) return 0;
+  return length;
+}
+
+}  // namespace
+
 std::string in_json(std::string_view text) {
   std::string result = "\"";
   for (size_t i = 0; i < text.size(); i++) {
@@ -16,18 +34,11 @@ std::string in_json(std::string_view text) {
       result += fmt::format("\\u{:04x}", c);
     } else if (c < 0x80) {
       result += static_cast<char>(c);
+    } else if (size_t length = utf8_length(text, i)) {
+      result += text.substr(i, length);
+      i += length - 1;
     } else {
-      size_t more = c >= 0xf0 && c < 0xf5 ? 3 : c >= 0xe0 ? 2 : 1;
-      bool good = c >= 0xc2 && c < 0xf5 && i + more < text.size();
-      for (size_t k = 1; good && k <= more; k++) {
-        good = i + k < text.size() && (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-      }
-      if (good) {
-        result += text.substr(i, more + 1);
-        i += more;
-      } else {
-        result += "\\ufffd";
-      }
+      result += "\\ufffd";
     }
   }
   return result + "\"";

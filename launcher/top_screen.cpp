@@ -75,13 +75,6 @@ std::vector<Row> rows_of(const Statistics& now, const Statistics* earlier, const
   return rows;
 }
 
-double seconds_between(const Statistics& now, const Statistics* earlier) {
-  uint64_t since = earlier != nullptr ? earlier->head.realtime_ns : now.started_ns;
-  double s =
-      now.head.realtime_ns > since ? static_cast<double>(now.head.realtime_ns - since) / 1e9 : 0;
-  return s > 0.001 ? s : 0.001;
-}
-
 uint64_t total(const Statistics& s, uint64_t stats::CarrierRecord::*field) {
   uint64_t sum = 0;
   for (const stats::CarrierRecord& carrier : s.carriers) sum += carrier.*field;
@@ -108,7 +101,7 @@ std::vector<TopLine> top_lines(const Statistics& now, const Statistics* earlier,
   auto line = [&](const std::string& text, Style style = Style::kPlain) {
     if (lines.size() < height) lines.push_back({fit(text, width), style});
   };
-  double seconds = seconds_between(now, earlier);
+  double seconds = std::max(0.001, seconds_between(now, earlier));
   auto rate = [&](uint64_t stats::CarrierRecord::*field) {
     uint64_t before = earlier != nullptr ? total(*earlier, field) : 0;
     uint64_t after = total(now, field);
@@ -119,7 +112,7 @@ std::vector<TopLine> top_lines(const Statistics& now, const Statistics* earlier,
     counts[static_cast<size_t>(task.state)]++;
     if (task.handed_off && task.state == stats::State::Running) native++;
   }
-  uint64_t up = now.head.realtime_ns > now.started_ns ? now.head.realtime_ns - now.started_ns : 0;
+  uint64_t up = now.up_ns();
   line(fmt::format("wisp top: JVM {}, up {}{}", now.pid, duration(up),
                    view->paused ? "  PAUSED" : ""),
        Style::kBold);

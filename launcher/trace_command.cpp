@@ -27,6 +27,7 @@ constexpr off_t kMaxFile = off_t{1} << 30;
 constexpr double kNamesEvery = 1;  // seconds between two looks at the tasks' names
 
 volatile sig_atomic_t g_interrupted = 0;
+volatile sig_atomic_t g_java = 0;  // pid of the java that this process waits for
 
 double now() {
   timespec t;
@@ -104,6 +105,7 @@ int record_running(const TraceRequest& request) {
   trace.program = printable(page->process().title());
   signal(SIGINT, [](int) { g_interrupted = 1; });
   signal(SIGTERM, [](int) { g_interrupted = 1; });
+  signal(SIGHUP, [](int) { g_interrupted = 1; });
   // Asking for the names is also what keeps the trace on (PageHeader::trace_wanted).
   double begin = now(), end = begin + request.seconds;
   for (bool first = true; !g_interrupted && page->process().exists(); first = false) {
@@ -143,6 +145,9 @@ int record_java(const TraceRequest& request) {
   // The terminal's signals are for java, which shares our group; we stay to write what it did.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
+  // What is sent to us alone is meant for java: its shutdown hooks run, and then we write.
+  g_java = pid;
+  for (int sig : {SIGTERM, SIGHUP}) signal(sig, [](int s) { kill(g_java, s); });
   Trace trace;
   trace.pid = pid;
   std::unique_ptr<StatisticsPage> page;

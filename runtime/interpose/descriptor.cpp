@@ -41,17 +41,17 @@ int duplicated(int from, int to) {
 }
 
 bool is_ours(int fd) {
-  if (!interposing() || !io::pump_owns(fd)) return false;
+  if (!interposing() || !io::runtime_owns(fd)) return false;
   errno = EBADF;  // as if there were none
   return true;
 }
 
 constexpr long kCloseRange = 436;
 
-// Closes [first, last] but for the pump's descriptors. One by one where something is known: a wait
-// that begins meanwhile is ended only by who looks right after each close (descriptor_closed).
-// Errors of single ones are none of close_range either; without it in the kernel (before 5.9) all
-// numbers of the table are gone through.
+// Closes [first, last] but for the runtime's own descriptors. One by one where something is known:
+// a wait that begins meanwhile is ended only by who looks right after each close
+// (descriptor_closed). Errors of single ones are none of close_range either; without it in the
+// kernel (before 5.9) all numbers of the table are gone through.
 long close_all(unsigned first, unsigned last) {
   constexpr unsigned kPart = 1024;  // what descriptor_find knows at once
   long result = 0;
@@ -60,12 +60,12 @@ long close_all(unsigned first, unsigned last) {
     if (end > last) end = last;
     bool known = begin < io::kMaxDescriptors &&
                  (io::descriptor_find(static_cast<int>(begin)) != nullptr ||
-                  io::pump_owns(static_cast<int>(begin), static_cast<int>(end)));
+                  io::runtime_owns(static_cast<int>(begin), static_cast<int>(end)));
     if (!known) result = kernel::call(kCloseRange, begin, end, 0);
     if (known || (result == -ENOSYS && begin < io::kMaxDescriptors)) {
       for (unsigned n = begin; n <= end; ++n) {
         int fd = static_cast<int>(n);
-        if (io::pump_owns(fd)) continue;
+        if (io::runtime_owns(fd)) continue;
         uint32_t life = io::descriptor_closing(fd);
         kernel::call(SYS_close, fd);
         io::descriptor_closed(fd, life);

@@ -3,24 +3,40 @@
 // libc implements them without a call we could see, nothing in the JDK imports them, and a lock
 // used only through them is consistent in itself (its waiters sleep in the kernel).
 // None of these is a cancellation point for a task; HotSpot cancels nobody.
+#include <errno.h>
+
 #include "interpose/entry.h"
+#include "platform/backoff.h"
 #include "sync/mutex.h"
 #include "sync/once.h"
 
 using namespace wisp;
 
+// A vfork child (`straight` is set) has our mutexes in common with tasks, those of a memory
+// allocator above all. libc's lock would sleep for a wake-up that an owner of ours gives to the
+// parking lot only, and libc's unlock would leave those asleep who are parked there. So it asks
+// again and again, and unlocks as we do.
+static bool among_tasks() { return g_interposing.load(std::memory_order_relaxed); }
+
+static WISP_NOINLINE int lock_patiently(pthread_mutex_t* m) {
+  int r;
+  for (Backoff backoff; (r = mutex_trylock(m)) == EBUSY;) backoff.wait();
+  return r;
+}
+
 WISP_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
-  if (!interposing()) return real::ensure(), real::pthread_mutex_lock(m);
-  return mutex_lock(m);
+  if (interposing()) return mutex_lock(m);
+  if (among_tasks()) return lock_patiently(m);
+  return real::ensure(), real::pthread_mutex_lock(m);
 }
 
 WISP_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
-  if (!interposing()) return real::ensure(), real::pthread_mutex_trylock(m);
+  if (!among_tasks()) return real::ensure(), real::pthread_mutex_trylock(m);
   return mutex_trylock(m);
 }
 
 WISP_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
-  if (!interposing()) return real::ensure(), real::pthread_mutex_unlock(m);
+  if (!among_tasks()) return real::ensure(), real::pthread_mutex_unlock(m);
   return mutex_unlock(m);
 }
 

@@ -22,6 +22,22 @@ namespace wisp {
 char* const* (*g_exec_environment)(const char* path, char* const envp[]) = nullptr;
 void (*g_before_exit)() = nullptr;
 
+// In the child of every fork, also of those that libc makes itself (forkpty, daemon), before the
+// handlers of who registered later. (_Fork runs none: its child may call little, and execs.)
+static void in_forked_child() {
+  if (!g_interposing.load(std::memory_order_relaxed)) return;
+  g_interposing.store(false, std::memory_order_relaxed);
+  signals_stop();
+  stack_cache_after_fork();
+  // Deferred signals were the parent's; nobody here would unblock them. The mask is the task's.
+  if (WispTask* task = current_task()) {
+    thread_block_after_fork(task_worker_tp(task));
+    kernel::set_signal_mask(task->signal_mask);
+  }
+}
+
+bool process_start() { return pthread_atfork(nullptr, nullptr, &in_forked_child) == 0; }
+
 }  // namespace wisp
 
 using namespace wisp;
@@ -31,18 +47,7 @@ using namespace wisp;
 WISP_EXPORT pid_t fork() noexcept {
   real::ensure();
   FullWeight inherited(calling_task());
-  pid_t pid = real::fork();
-  if (pid == 0 && g_interposing.load(std::memory_order_relaxed)) {
-    g_interposing.store(false, std::memory_order_relaxed);
-    signals_stop();
-    stack_cache_after_fork();
-    // Deferred signals were the parent's; nobody here would unblock them. The mask is the task's.
-    if (WispTask* task = current_task()) {
-      thread_block_after_fork(task_worker_tp(task));
-      kernel::set_signal_mask(task->signal_mask);
-    }
-  }
-  return pid;
+  return real::fork();
 }
 
 // The two halves of vfork around the system call, see tail_calls_*.S.

@@ -11,4 +11,7 @@ extern void (*g_before_exit)();
 // Gives every thread block the static TLS of modules loaded since (interpose/loader.cpp).
 void late_modules_check();
 
+// Once, by the library's constructor: children of fork run without Wisp. False: no memory.
+bool process_start();
+
 }  // namespace wisp

@@ -85,6 +85,15 @@ extern "C" __attribute__((noreturn, visibility("default"))) void siglongjmp(__jm
   __builtin_unreachable();
 }
 
+// What both are in programs compiled with _FORTIFY_SOURCE.
+extern "C" __attribute__((noreturn, visibility("default"))) void __longjmp_chk(__jmp_buf_tag* env,
+                                                                               int value) noexcept {
+  real::ensure();
+  note_jump(env);
+  real::__longjmp_chk(env, value);
+  __builtin_unreachable();
+}
+
 extern "C" __attribute__((noreturn, visibility("default"))) void longjmp(__jmp_buf_tag* env,
                                                                          int value) noexcept {
   real::ensure();

@@ -36,17 +36,26 @@ long accepted(long fd, int listener, int flags) {
   return fd;
 }
 
-// Descriptors that came with a message (SCM_RIGHTS): somebody else has the same files.
-void note_passed(const msghdr* m) {
+// Descriptors that go with a message (SCM_RIGHTS): somebody else has the same files, or will have.
+template <typename F>
+WISP_NOINLINE void each_passed(const msghdr* m, F&& note) {
   for (cmsghdr* c = CMSG_FIRSTHDR(m); c != nullptr; c = CMSG_NXTHDR(const_cast<msghdr*>(m), c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     const int* fds = reinterpret_cast<const int*>(CMSG_DATA(c));
-    for (size_t i = 0; i < n; ++i) io::descriptor_created(fds[i], io::kUnknown, 0);
+    for (size_t i = 0; i < n; ++i) note(fds[i]);
   }
 }
+inline bool has_control(const msghdr* m) {
+  return WISP_UNLIKELY(m->msg_controllen != 0) && m->msg_control != nullptr;
+}
 inline void note_if_passed(const msghdr* m) {
-  if (WISP_UNLIKELY(m->msg_controllen != 0) && m->msg_control != nullptr) note_passed(m);
+  if (has_control(m)) each_passed(m, [](int fd) { io::descriptor_created(fd, io::kUnknown, 0); });
+}
+// Before they are sent: from then on the file has events that are not ours, and outlives our close.
+inline void note_if_passing(const msghdr* m) {
+  if (interposing() && m != nullptr && has_control(m))
+    each_passed(m, [](int fd) { io::descriptor_shared(fd); });
 }
 
 uint64_t nanoseconds(const timeval* t) {
@@ -177,12 +186,14 @@ WISP_EXPORT ssize_t sendto(int fd, const void* buffer, size_t size, int flags, c
 }
 
 WISP_EXPORT ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  note_if_passing(message);
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
     return real::ensure(), real::sendmsg(fd, message, flags);
   return answer(io::send_message(fd, message, flags));
 }
 
 WISP_EXPORT int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
+  for (unsigned i = 0; i < count && messages != nullptr; ++i) note_if_passing(&messages[i].msg_hdr);
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
     return real::ensure(), real::sendmmsg(fd, messages, count, flags);
   return static_cast<int>(answer(io::send_messages(fd, messages, count, flags)));

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdlib.h>
+#include <threads.h>
 
 #include "coroutine/key_registry.h"
 #include "interpose/entry.h"
@@ -179,3 +180,12 @@ WISP_EXPORT int pthread_key_delete(pthread_key_t key) noexcept {
   key_deleted(key);
   return real::pthread_key_delete(key);
 }
+
+// C11's names for the same keys (glibc, nptl/tss_create.c), with errors of their own.
+WISP_EXPORT int tss_create(tss_t* key, tss_dtor_t destructor) {
+  static_assert(sizeof(tss_t) == sizeof(pthread_key_t));
+  int r = pthread_key_create(key, destructor);
+  return r == 0 ? thrd_success : r == ENOMEM ? thrd_nomem : thrd_error;
+}
+
+WISP_EXPORT void tss_delete(tss_t key) { pthread_key_delete(key); }

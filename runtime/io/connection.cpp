@@ -78,6 +78,14 @@ long outcome(const BlockingCall& call, Connect&& again) {
 
 }  // namespace
 
+static bool listens(int fd) {
+  int yes = 1;
+  socklen_t size = sizeof yes;
+  return kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, reinterpret_cast<long>(&yes),
+                      reinterpret_cast<long>(&size)) != 0 ||
+         yes != 0;
+}
+
 long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
   BlockingCall call(fd, Direction::In);
   if (call.straight()) return accept_once(fd, address, length, flags);
@@ -87,7 +95,8 @@ long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
       call,
       [&] {
         AcceptLock lock(&call.record()->accept_lock);
-        return ready_now(call.fd(), POLLIN) ? plain() : -EAGAIN;
+        // What does not listen has no event to wait for: an error at once.
+        return ready_now(call.fd(), POLLIN) || !listens(call.fd()) ? plain() : -EAGAIN;
       },
       plain);
 }
@@ -110,7 +119,9 @@ long connect(int fd, const sockaddr* address, socklen_t length) {
   uint32_t seen = call.word();
   long r = plain();
   kernel::call(SYS_fcntl, fd, F_SETFL, flags);
-  if (r != -EINPROGRESS) return r;
+  // EALREADY: an earlier call on this socket has ended before the connection stood (a signal,
+  // SO_SNDTIMEO). A second blocking one waits for the same attempt (Linux's __inet_stream_connect).
+  if (r != -EINPROGRESS && r != -EALREADY) return r;
   for (;;) {
     if (ready_now(call.fd(), POLLOUT)) return outcome(call, plain);
     r = call.wait(seen);

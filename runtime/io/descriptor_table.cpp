@@ -39,17 +39,25 @@ uint64_t successor(uint64_t state, uint32_t flags) { return ((state >> 32) + 1) 
 // it. The next one has `flags`; `kept`: a duplicate of the file for those who wait, or -1. Returns
 // the life that begins.
 uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any) {
-  RuntimeEntry entry;
   uint32_t life = life_of(s);
+  int unused;
   {
-    SpinGuard guard(kept_lock());
-    // seq_cst: the new life is visible before the words move, so a waiter that reads a moved word
-    // also reads the new life afterwards.
-    while (!d->state.compare_exchange_weak(s, successor(s, flags)))
-      if (!any && life_of(s) != life) return life_of(s);
-    kept_publish(d, life_of(s), kept, (static_cast<uint32_t>(s) & kCallers) / kOneCaller);
+    RuntimeEntry entry;
+    {
+      SpinGuard guard(kept_lock());
+      // seq_cst: the new life is visible before the words move, so a waiter that reads a moved word
+      // also reads the new life afterwards.
+      while (!d->state.compare_exchange_weak(s, successor(s, flags)))
+        if (!any && life_of(s) != life) return life_of(s);
+      unused =
+          kept_publish(d, life_of(s), kept, (static_cast<uint32_t>(s) & kCallers) / kOneCaller);
+    }
+    descriptor_wake_all(d);
   }
-  descriptor_wake_all(d);
+  if (unused >= 0) {
+    BlockingRegion region;
+    kernel::call(SYS_close, unused);
+  }
   return life_of(s) + 1;
 }
 

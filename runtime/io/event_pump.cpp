@@ -19,6 +19,7 @@
 #include "platform/backoff.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
+#include "platform/own_descriptors.h"
 #include "scheduler/poller.h"
 #include "sync/parking_lot.h"
 
@@ -182,6 +183,8 @@ bool start() {
   }
   g_epoll = epoll;
   g_wakeup = wakeup;
+  own_descriptor_add(epoll);
+  own_descriptor_add(wakeup);
   return true;
 }
 
@@ -210,15 +213,6 @@ long control(int operation, int fd, uint32_t life) {
   return kernel::call(SYS_epoll_ctl, g_epoll, operation, fd, reinterpret_cast<long>(&event));
 }
 
-uint64_t timeout_of(int fd, int option) {
-  timeval t{0, 0};
-  socklen_t length = sizeof t;
-  if (kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&t),
-                   reinterpret_cast<long>(&length)) < 0)
-    return 0;
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_usec) * 1000u;
-}
-
 // The number got another file while a registration for the former one was under way, and the kernel
 // may now say the former life with the events of the new file, which would be taken for stale ones.
 // If the new file's own registration is still to come it puts that right itself: its ADD finds
@@ -235,6 +229,17 @@ void register_again(int fd, Descriptor* d) {
 
 }  // namespace
 
+uint64_t socket_timeout(int fd, int option) {
+  timeval t{0, 0};
+  socklen_t length = sizeof t;
+  if (kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&t),
+                   reinterpret_cast<long>(&length)) < 0)
+    return 0;
+  constexpr long kLongest = 1'000'000'000;  // s, 31 years: in ns it must not wrap
+  uint64_t s = static_cast<uint64_t>(t.tv_sec < kLongest ? t.tv_sec : kLongest);
+  return s * 1000000000u + static_cast<uint64_t>(t.tv_usec) * 1000u;
+}
+
 Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
   if (!ensure_started()) return Wait::Refused;
   uint64_t s = d->state.load(std::memory_order_acquire);
@@ -245,8 +250,8 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
     } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
   }
   if (kind_of(s) == kSocket) {
-    d->receive_timeout.store(timeout_of(fd, SO_RCVTIMEO), std::memory_order_relaxed);
-    d->send_timeout.store(timeout_of(fd, SO_SNDTIMEO), std::memory_order_relaxed);
+    d->receive_timeout.store(socket_timeout(fd, SO_RCVTIMEO), std::memory_order_relaxed);
+    d->send_timeout.store(socket_timeout(fd, SO_SNDTIMEO), std::memory_order_relaxed);
   }
   // MOD reports what is ready now, as ADD does: nothing is lost between the two.
   long r = verify ? control(EPOLL_CTL_MOD, fd, life) : control(EPOLL_CTL_ADD, fd, life);
@@ -281,10 +286,8 @@ void pump_remove(int fd) {
   kernel::call(SYS_epoll_ctl, g_epoll, EPOLL_CTL_DEL, fd, reinterpret_cast<long>(&unused));
 }
 
-bool pump_owns(int first, int last) {
-  if (last < 0 || g_started.load(std::memory_order_acquire) != 2) return false;
-  auto within = [=](int fd) { return fd >= first && fd <= last; };
-  return within(g_epoll) || within(g_wakeup) || ring_owns(first, last);
+bool runtime_owns(int first, int last) {
+  return own_descriptor_in(first, last) || ring_owns(first, last);
 }
 
 void descriptor_wake_all(Descriptor* d) {

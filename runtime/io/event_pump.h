@@ -15,14 +15,16 @@ namespace wisp::io {
 // be woken. Refused: the kernel would not (not pollable, no memory, no descriptors left): the
 // caller does without. `verify`: registered already, but maybe not this very file: make sure.
 Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify);
+// SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none.
+uint64_t socket_timeout(int fd, int option);
 // Takes fd's present file out. Errors are of no interest.
 void pump_remove(int fd);
 // Events of a carrier's ring go to ring_reap(index).
 bool pump_add_ring(int fd, uint32_t index);
-// True for the descriptors of the pump itself, or if one of them is in [first, last]: the program
-// must not close them.
-bool pump_owns(int first, int last);
-inline bool pump_owns(int fd) { return pump_owns(fd, fd); }
+// True for the descriptors of the runtime itself, or if one of them is in [first, last]: the
+// program must not close them.
+bool runtime_owns(int first, int last);
+inline bool runtime_owns(int fd) { return runtime_owns(fd, fd); }
 
 // For tests and statistics.
 struct PumpCounts {

@@ -45,15 +45,13 @@ int move_up(int fd) {
   return high;
 }
 
-void kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers) {
-  if (fd < 0) return;
+int kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers) {
+  if (fd < 0) return -1;
   auto* k = callers != 0 ? static_cast<Kept*>(malloc(sizeof(Kept))) : nullptr;
-  if (k == nullptr) {  // they all left meanwhile
-    kernel::call(SYS_close, fd);
-    return;
-  }
+  if (k == nullptr) return fd;  // they all left meanwhile
   *k = Kept{g_list, d, life, fd, callers};
   g_list = k;
+  return -1;
 }
 
 int kept_claim(Descriptor* d, uint32_t life) {
@@ -63,22 +61,22 @@ int kept_claim(Descriptor* d, uint32_t life) {
   return -1;
 }
 
-void kept_release(int fd) {
+int kept_release(int fd) {
   Kept* gone = nullptr;
   {
     SpinGuard guard(g_lock);
     for (Kept** p = &g_list; *p != nullptr; p = &(*p)->next) {
       if ((*p)->fd != fd) continue;
-      if (--(*p)->callers != 0) return;
+      if (--(*p)->callers != 0) return -1;
       gone = *p;
       *p = gone->next;
       break;
     }
   }
-  if (gone == nullptr) return;
+  if (gone == nullptr) return -1;
   free(gone);
   descriptor_closing(fd);
-  kernel::call(SYS_close, fd);
+  return fd;
 }
 
 }  // namespace wisp::io

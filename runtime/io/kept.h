@@ -19,11 +19,12 @@ int move_up(int fd);
 
 // Held over the end of a life and its kept_publish, so that a claimant never comes too early.
 SpinLock& kept_lock();
-// `fd` serves `callers` claims of (d, life). Under kept_lock; none or no fd: fd is closed.
-void kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers);
+// `fd` serves `callers` claims of (d, life). Under kept_lock. Returns what the caller is to close
+// once it is out of the runtime, -1: nothing. (The last close of a socket may linger for seconds.)
+int kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers);
 // The duplicate for a call that was counted in that life, or -1. Needs a RuntimeEntry.
 int kept_claim(Descriptor* d, uint32_t life);
-// The call that claimed fd is over. Needs a RuntimeEntry.
-void kept_release(int fd);
+// The call that claimed fd is over. Needs a RuntimeEntry. Returns what is to be closed, as above.
+int kept_release(int fd);
 
 }  // namespace wisp::io

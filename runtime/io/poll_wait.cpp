@@ -89,12 +89,19 @@ bool readable_by_word(const Descriptor* d, uint32_t life, const std::atomic<uint
          (s & kFlags) == (kOwn | kNonBlocking | kRegistered);
 }
 
+constexpr int kInVain = 3;  // wake-ups without an event; then the kernel waits
+
 // One descriptor, one direction: no node, the record's own word.
 int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
   Descriptor* d = descriptor_get(p->fd);
   if (d == nullptr) return static_cast<int>(poll_plain(p, 1, deadline));
-  for (;;) {
-    uint32_t life = life_of(d->state.load(std::memory_order_acquire));
+  for (int in_vain = 0;; ++in_vain) {
+    uint64_t state = d->state.load(std::memory_order_acquire);
+    uint32_t life = life_of(state);
+    // Registered anew for each wait, which makes an event of all that it is ready for, asked for or
+    // not (unread bytes, for who waits for POLLRDHUP): the waits would not wait.
+    if (in_vain > kInVain && (state & kOwn) == 0)
+      return static_cast<int>(poll_plain(p, 1, deadline));
     std::atomic<uint32_t>& word = direction == Direction::In ? d->in : d->out;
     uint32_t seen = word_value(word);
     bool data = p->events != 0 && (p->events & ~(POLLIN | POLLRDNORM)) == 0;
@@ -136,11 +143,15 @@ class Nodes {
   bool add(int fd, uint8_t interest) {
     Descriptor* d = descriptor_get(fd);
     if (d == nullptr) return false;
-    uint32_t life = life_of(d->state.load(std::memory_order_acquire));
+    uint64_t state = d->state.load(std::memory_order_acquire);
+    uint32_t life = life_of(state);
+    if ((state & kOwn) == 0) any_shared_ = true;
     Wait ready = make_ready(fd, d, life, false);
-    if (ready != Wait::Ready) return ready == Wait::Ended;  // closed just now: the next look tells
+    if (ready == Wait::Ended) replaced_ = true;  // closed just now: another look tells
+    if (ready != Wait::Ready) return ready == Wait::Ended;
     PollNode* node = &nodes_[count_++];
     node->d = d;
+    node->life = life;
     node->fired = &fired_;
     node->interest = interest | kPollAll;
     chain(node);
@@ -148,7 +159,18 @@ class Nodes {
   }
   void remove_all() {
     while (count_ != 0) unchain(&nodes_[--count_]);
+    replaced_ = false;
   }
+  // Some number has got another file since it was added: nobody watches that. After a full fence.
+  bool replaced() const {
+    if (replaced_) return true;
+    for (uint32_t i = 0; i < count_; ++i)
+      if (life_of(nodes_[i].d->state.load(std::memory_order_acquire)) != nodes_[i].life)
+        return true;
+    return false;
+  }
+  // See poll_single.
+  bool any_shared() const { return any_shared_; }
   std::atomic<uint32_t>& fired() { return fired_; }
 
  private:
@@ -156,6 +178,7 @@ class Nodes {
   PollNode few_[kFew];
   PollNode* nodes_;
   uint32_t count_ = 0;
+  bool replaced_ = false, any_shared_ = false;
   std::atomic<uint32_t> fired_{0};
 };
 
@@ -167,7 +190,8 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
   if (r != 0) return r;
   Nodes nodes(n);
   if (!nodes.ok()) return plain();
-  for (;;) {
+  for (int in_vain = 0;; ++in_vain) {
+    if (in_vain > kInVain && nodes.any_shared()) return plain();
     WakeReason reason;
     bool refused = false;
     {
@@ -177,7 +201,7 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
         return !(refused = refused || !nodes.add(fd, interest));
       });
       std::atomic_thread_fence(std::memory_order_seq_cst);
-      if (!refused && (r = look()) == 0) {
+      if (!refused && (r = look()) == 0 && !nodes.replaced()) {
         reason = park(&nodes.fired(), deadline,
                       [&] { return nodes.fired().load(std::memory_order_relaxed) == 0; });
         if (reason == WakeReason::TimedOut) r = look();

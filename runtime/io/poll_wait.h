@@ -17,6 +17,7 @@ struct PollNode {
   PollNode* prev;
   Descriptor* d;
   std::atomic<uint32_t>* fired;  // the owner's word: 0 until something happened
+  uint32_t life;                 // of d, in which it waits
   uint8_t interest;              // PollInterest
 };
 

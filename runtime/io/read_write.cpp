@@ -39,14 +39,27 @@ long nowait(long number, int fd, const iovec* parts, int count) {
   return kernel::call(number, fd, reinterpret_cast<long>(parts), count, -1, -1, RWF_NOWAIT);
 }
 
+size_t total(const iovec* parts, int count) {
+  size_t n = 0;
+  for (int i = 0; i < count; ++i) n += parts[i].iov_len;
+  return n;
+}
+
 long read_nowait(BlockingCall& call, const iovec* parts, int count) {
   if (call.kind() == kStream &&
       (call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
     long r = nowait(SYS_preadv2, call.fd(), parts, count);
+    // Perhaps too little room for what eventfd, timerfd or signalfd (128 bytes) give at once: the
+    // call itself says so without waiting.
+    if (r == -EINVAL && total(parts, count) < 128)
+      return call.make([&] { return read_once(call.fd(), parts, count); });
     if (r != -EOPNOTSUPP && r != -EINVAL && r != -ENOSYS && r != -ESPIPE) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
-  return ready_now(call.fd(), POLLIN) ? read_once(call.fd(), parts, count) : -EAGAIN;
+  if (!ready_now(call.fd(), POLLIN)) return -EAGAIN;
+  if (WISP_UNLIKELY(call.kept()))
+    return call.make([&] { return read_once(call.fd(), parts, count); });
+  return read_once(call.fd(), parts, count);
 }
 
 long write_nowait(BlockingCall& call, const iovec* parts, int count) {
@@ -58,17 +71,12 @@ long write_nowait(BlockingCall& call, const iovec* parts, int count) {
   if (!ready_now(call.fd(), POLLOUT)) return -EAGAIN;
   // A pipe that says POLLOUT takes PIPE_BUF bytes without waiting; more it might not. Up to that
   // size a write must stay whole, above it never was.
-  if (count == 1 && parts->iov_len > PIPE_BUF) {
-    iovec first{parts->iov_base, PIPE_BUF};
-    return write_once(call.fd(), &first, 1);
-  }
-  return write_once(call.fd(), parts, count);
-}
-
-size_t total(const iovec* parts, int count) {
-  size_t n = 0;
-  for (int i = 0; i < count; ++i) n += parts[i].iov_len;
-  return n;
+  iovec first{parts->iov_base, PIPE_BUF};
+  bool long_one = count == 1 && parts->iov_len > PIPE_BUF;
+  auto write = [&] {
+    return long_one ? write_once(call.fd(), &first, 1) : write_once(call.fd(), parts, count);
+  };
+  return WISP_UNLIKELY(call.kept()) ? call.make(write) : write();
 }
 
 // A terminal in raw mode can end a read where poll(2) says nothing: without a byte (VMIN 0), after

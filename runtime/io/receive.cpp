@@ -3,6 +3,8 @@
 // asking the kernel for an EAGAIN, a third of the system calls of a request/reply server. Ends and
 // urgent data that were there already at the short read make no further edge: the pump has seen
 // those and marked the descriptor (kNeverDrained) before its word moved.
+#include <sys/ioctl.h>
+
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
@@ -35,12 +37,19 @@ long receive_once(int fd, void* buffer, size_t size, int flags, sockaddr* from, 
                       flags, reinterpret_cast<long>(from), reinterpret_cast<long>(length));
 }
 
-bool is_stream(int fd) {
-  int type = 0;
-  socklen_t length = sizeof type;
-  kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, reinterpret_cast<long>(&type),
+int socket_option(int fd, int option) {
+  int value = 0;
+  socklen_t length = sizeof value;
+  kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&value),
                reinterpret_cast<long>(&length));
-  return type == SOCK_STREAM;
+  return value;
+}
+
+// Whether MSG_WAITALL makes the call wait for more than one piece: on streams, but a local one does
+// not wait while it peeks (Linux's unix_stream_read_generic).
+bool waits_for_all(int fd, int flags) {
+  if ((flags & MSG_WAITALL) == 0 || socket_option(fd, SO_TYPE) != SOCK_STREAM) return false;
+  return (flags & MSG_PEEK) == 0 || socket_option(fd, SO_DOMAIN) != AF_UNIX;
 }
 
 size_t total(const iovec* parts, size_t count) {
@@ -49,11 +58,20 @@ size_t total(const iovec* parts, size_t count) {
   return n;
 }
 
+// An error is for the next call, after what has been received (as in send.cpp).
+bool failed_and_empty(int fd) {
+  int bytes = 0;
+  return ready_now(fd, 0) &&
+         kernel::call(SYS_ioctl, fd, FIONREAD, reinterpret_cast<long>(&bytes)) == 0 && bytes == 0;
+}
+
 // MSG_WAITALL on a stream: until the buffer is full, the stream ends, or something goes wrong; what
 // has been taken by then is the result. `take(done)` is one receive without blocking of the rest.
 template <typename Take, typename Plain>
 long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&& plain) {
   size_t done = 0;
+  long peeked = 0;
+  int in_vain = 0;  // peeks that saw nothing new
   for (;;) {
     uint32_t seen = call.word();
     long r = take(done);
@@ -63,6 +81,11 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
       size_t have = peek ? static_cast<size_t>(r) : done;
       if (have >= size) return static_cast<long>(have);
       if (!peek) continue;
+      // A socket that is not the process's own is registered anew for each wait, and each time that
+      // makes an event of the bytes that are there.
+      in_vain = r == peeked ? in_vain + 1 : 0;
+      peeked = r;
+      if (in_vain > 2 && !call.is(kOwn)) return call.make(plain);
       // A peek sees the same bytes again; an end of the stream never shows up as 0.
       if ((call.record()->state.load(std::memory_order_acquire) & kEnded) != 0)
         return static_cast<long>(have);
@@ -70,6 +93,7 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
       return done != 0 ? static_cast<long>(done) : r;
     }
     long w = call.wait(seen);
+    if (w == 0 && done != 0 && failed_and_empty(call.fd())) return static_cast<long>(done);
     if (w == 0) continue;
     if (w == BlockingCall::kMakeTheCall && done == 0) return call.make(plain);
     if (peek && r > 0) return r;
@@ -83,7 +107,8 @@ long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, sockl
   BlockingCall call(fd, Direction::In);
   auto plain = [&] { return receive_once(call.fd(), buffer, size, flags, from, from_length); };
   if (!call.has_record()) return call.make(plain);
-  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && !call.straight() && size != 0 && is_stream(fd))
+  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && !call.straight() && size != 0 &&
+      waits_for_all(fd, flags))
     return receive_all(
         call, size, (flags & MSG_PEEK) != 0,
         [&](size_t done) {
@@ -118,7 +143,7 @@ long receive_message(int fd, msghdr* m, int flags) {
   if (call.straight()) return once(m, flags);
   auto plain = [&] { return once(m, flags); };
   if (!call.has_record()) return call.make(plain);
-  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && is_stream(fd) && m->msg_iovlen == 1) {
+  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && waits_for_all(fd, flags) && m->msg_iovlen == 1) {
     // More parts than one: as without MSG_WAITALL for the second part on; nobody is known to do it.
     iovec whole = m->msg_iov[0];
     if (whole.iov_len != 0) {

@@ -34,13 +34,18 @@ bool full_elsewhere(const BlockingCall& call) {
   return !call.is(kTcp) && ready_now(call.fd(), POLLOUT) && socket_type(call.fd()) == SOCK_DGRAM;
 }
 
+// A call that has done a part ends with that part, and the error is for the next call; another
+// attempt would take it off the socket.
+bool failed(int fd) { return ready_now(fd, 0); }
+
 }  // namespace
 
 long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
           socklen_t to_length) {
   BlockingCall call(fd, Direction::Out);
   if (call.straight()) return send_once(call.fd(), buffer, size, flags, to, to_length);
-  if (!call.has_record()) {
+  // MSG_FASTOPEN connects, which without blocking is another call.
+  if (!call.has_record() || WISP_UNLIKELY((flags & MSG_FASTOPEN) != 0)) {
     return call.make([&] { return send_once(fd, buffer, size, flags, to, to_length); });
   }
   const char* p = static_cast<const char*>(buffer);
@@ -55,6 +60,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
       continue;
     }
     if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
+    if (r == 0 && done != 0 && failed(call.fd())) return static_cast<long>(done);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall) {
       r = call.make(
@@ -68,7 +74,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
 long send_message(int fd, const msghdr* m, int flags) {
   BlockingCall call(fd, Direction::Out);
   if (call.straight()) return send_message_once(call.fd(), m, flags);
-  if (!call.has_record()) {
+  if (!call.has_record() || WISP_UNLIKELY((flags & MSG_FASTOPEN) != 0)) {
     return call.make([&] { return send_message_once(fd, m, flags); });
   }
   size_t size = 0, done = 0;
@@ -97,6 +103,7 @@ long send_message(int fd, const msghdr* m, int flags) {
       continue;
     }
     if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
+    if (r == 0 && done != 0 && failed(call.fd())) return static_cast<long>(done);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall && done == 0) {
       return call.make([&] { return send_message_once(call.fd(), m, flags); });

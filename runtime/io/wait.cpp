@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include "io/event_pump.h"
 #include "io/kept.h"
@@ -99,9 +100,16 @@ long BlockingCall::wait(uint32_t seen) {
   if (WISP_UNLIKELY(ready != Wait::Ready))
     return ready == Wait::Ended ? -EBADF : ready == Wait::WouldBlock ? -EAGAIN : kMakeTheCall;
   if (!timed_) {
-    uint64_t ns = (direction_ == Direction::In ? d_->receive_timeout : d_->send_timeout)
-                      .load(std::memory_order_relaxed);
-    deadline_ = ns != 0 && kind() == kSocket ? monotonic_ns() + ns : kForever;
+    bool in = direction_ == Direction::In;
+    uint64_t ns = 0;
+    if (kind() == kSocket) {
+      // Another thread may be registering it right now: then the record has those of a former life.
+      // acquire: kRegistered is set after they are stored.
+      bool known = (d_->state.load(std::memory_order_acquire) & kRegistered) != 0;
+      ns = known ? (in ? d_->receive_timeout : d_->send_timeout).load(std::memory_order_relaxed)
+                 : socket_timeout(fd_, in ? SO_RCVTIMEO : SO_SNDTIMEO);
+    }
+    deadline_ = ns != 0 ? monotonic_ns() + ns : kForever;
     timed_ = true;
   }
   RuntimeEntry entry;
@@ -143,11 +151,15 @@ void BlockingCall::leave_runtime() {
 }
 
 void BlockingCall::let_go() {
+  int last;
   {
     RuntimeEntry entry;
-    kept_release(fd_);
+    last = kept_release(fd_);
   }
   leave_runtime();
+  if (last < 0) return;
+  BlockingRegion region;
+  kernel::call(SYS_close, last);
 }
 
 }  // namespace wisp::io

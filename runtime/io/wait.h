@@ -60,6 +60,8 @@ class BlockingCall {
     return d_ != nullptr && (kind() == kUnknown || kind() == kStraight || kind() == kDisk ||
                              (state_ & kNonBlocking) != 0);
   }
+  // It goes on with a duplicate, inside the runtime: a call that may wait after all needs make().
+  bool kept() const { return kept_; }
   // The number to make the call with: another one after the program's was closed (io/kept.h).
   int fd() const { return fd_; }
   bool has_record() const { return d_ != nullptr; }

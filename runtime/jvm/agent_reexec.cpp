@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "jvm/load_order.h"
+#include "jvm/loaded_library.h"
 #include "jvm/options.h"
 
 namespace wisp {
@@ -151,7 +152,9 @@ int on_load(const char* options) {
   if (report.errors != 0) return kAgentError;
   const char* wisp = getenv("WISP");
   if (wisp != nullptr && strcmp(wisp, "0") == 0) return kAgentOk;
-  if (dlsym(RTLD_DEFAULT, "JVM_StartThread") == nullptr) {
+  // In libjvm.so itself: this library has the name, too.
+  void* jvm = loaded_library_named("libjvm.so");
+  if (jvm == nullptr || dlsym(jvm, "JVM_StartThread") == nullptr) {
     return run_plain("this JVM is not HotSpot (no JVM_StartThread)");
   }
   return reexecute(options);

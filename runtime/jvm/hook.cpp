@@ -5,11 +5,10 @@
 // here. We only mark the calling thread; the pthread_create inside HotSpot's version does the rest.
 #include <dlfcn.h>
 #include <jni.h>
-#include <link.h>
-#include <string.h>
 
 #include "interpose/entry.h"
 #include "jvm/java_thread.h"
+#include "jvm/loaded_library.h"
 #include "jvm/start.h"
 #include "platform/log.h"
 #include "sync/sleep.h"
@@ -18,32 +17,17 @@ namespace wisp {
 
 std::atomic<void (*)(JNIEnv*)> g_java_thread_starts{nullptr};
 
-struct Search {
-  const char* name;
-  void* found;
-};
-
-// A program that loaded the JVM with RTLD_LOCAL: its names are not in the global scope.
-static int find_local_jvm(dl_phdr_info* info, size_t, void* argument) {
-  const char* slash = info->dlpi_name != nullptr ? strrchr(info->dlpi_name, '/') : nullptr;
-  if (slash == nullptr || strcmp(slash, "/libjvm.so") != 0) return 0;
-  // The handle is kept: a JVM is never unloaded.
-  void* handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
-  if (handle == nullptr) return 0;
-  Search* search = static_cast<Search*>(argument);
-  search->found = dlsym(handle, search->name);
-  return 1;
-}
-
 // HotSpot's own version of a function we define. F is its type; found once, then one load.
 template <typename F>
 static F hotspot(std::atomic<F>* cache, const char* name) {
   F f = cache->load(std::memory_order_relaxed);
   if (WISP_LIKELY(f != nullptr)) return f;
-  Search search{name, dlsym(RTLD_NEXT, name)};
-  if (search.found == nullptr) dl_iterate_phdr(find_local_jvm, &search);
-  if (search.found == nullptr) fatal("%s: no JVM found", name);
-  f = reinterpret_cast<F>(search.found);
+  void* found = dlsym(RTLD_NEXT, name);
+  // A program that loaded the JVM with RTLD_LOCAL: its names are not in the global scope.
+  if (found == nullptr)
+    if (void* jvm = loaded_library_named("libjvm.so")) found = dlsym(jvm, name);
+  if (found == nullptr) fatal("%s: no JVM found", name);
+  f = reinterpret_cast<F>(found);
   cache->store(f, std::memory_order_relaxed);
   return f;
 }

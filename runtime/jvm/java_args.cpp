@@ -9,12 +9,8 @@
 #include <cstring>
 
 namespace wisp {
-namespace {
-
-constexpr size_t kLargestFile = 64u << 20;
-
 // Options of the java launcher whose value is the next argument.
-const char* const kValueOptions[] = {
+static const char* const kValueOptions[] = {
     "-cp",
     "-classpath",
     "--class-path",
@@ -38,12 +34,16 @@ const char* const kValueOptions[] = {
     "--finalization",
 };
 
-bool takes_value(const char* option) {
+bool java_option_takes_value(const char* option) {
   for (const char* known : kValueOptions) {
     if (strcmp(option, known) == 0) return true;
   }
   return false;
 }
+
+namespace {
+
+constexpr size_t kLargestFile = 64u << 20;
 
 struct Visitor {
   void (*visit)(void*, const char*, const char*);
@@ -148,7 +148,7 @@ const char* ArgScanner::argfile(const char* arg) const {
 ArgRole ArgScanner::take(const char* arg) {
   if (main_found_) return ArgRole::kProgram;
   if (arg[0] == '-' && !value_next_) {
-    value_next_ = takes_value(arg);
+    value_next_ = java_option_takes_value(arg);
     if (strcmp(arg, "--disable-@files") == 0) argfiles_ = false;
     if (strncmp(arg, "--module=", 9) == 0) {
       main_found_ = true;

@@ -33,6 +33,9 @@ void tokens_free(ArgTokens* tokens);
 // A whole file, at most 64 MiB; null (and errno) when it cannot be read. free() it.
 char* read_whole_file(const char* path, size_t* size);
 
+// Whether the launcher takes the next argument as this option's value.
+bool java_option_takes_value(const char* option);
+
 enum class ArgRole {
   kOption,   // the JVM's or its launcher's
   kValue,    // belongs to the option before it (-cp X)

@@ -2,9 +2,10 @@
 #include "jvm/java_classes.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "jvm/loaded_library.h"
 
 namespace wisp {
 
@@ -22,35 +23,14 @@ jclass define_classes(JNIEnv* env, const unsigned char* block, jobject loader) {
   }
 }
 
-namespace {
-struct Search {
-  const char* file;
-  void* handle = nullptr;
-};
-
-int open_loaded(dl_phdr_info* info, size_t, void* argument) {
-  auto* search = static_cast<Search*>(argument);
-  const char* slash = info->dlpi_name != nullptr ? strrchr(info->dlpi_name, '/') : nullptr;
-  if (slash == nullptr || strcmp(slash + 1, search->file) != 0) return 0;
-  search->handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
-  return 1;
-}
-
-void* open_library(const char* file) {
-  Search search{file};
-  dl_iterate_phdr(open_loaded, &search);
-  return search.handle;
-}
-}  // namespace
-
 void* jvm_symbol(const char* name) {
   static void* handle = nullptr;  // a race finds the same one twice
-  if (handle == nullptr) handle = open_library("libjvm.so");
+  if (handle == nullptr) handle = loaded_library_named("libjvm.so");
   return handle != nullptr ? dlsym(handle, name) : nullptr;
 }
 
 void* library_symbol(const char* file, const char* name) {
-  void* handle = open_library(file);
+  void* handle = loaded_library_named(file);
   return handle != nullptr ? dlsym(handle, name) : nullptr;
 }
 

@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm/rules.h"
 #include "jvm/start.h"
 #include "platform/compiler.h"
 
 namespace wisp {
 
-static jobject field(JNIEnv* env, jobject object, const char* name, const char* signature) {
-  jclass type = env->GetObjectClass(object);
+// The field that `type` declares: a subclass may have one of the same name.
+static jobject field(JNIEnv* env, jobject object, jclass type, const char* name,
+                     const char* signature) {
   jfieldID id = env->GetFieldID(type, name, signature);
   if (id == nullptr) {
     env->ExceptionClear();  // NoSuchFieldError: another JDK's Thread
@@ -37,6 +39,7 @@ static char* string_of(JNIEnv* env, jobject object, const char* method) {
   }
   char* copy = strdup(bytes);
   env->ReleaseStringUTFChars(text, bytes);
+  if (copy != nullptr) utf8_from_modified(copy);
   return copy;
 }
 
@@ -45,9 +48,15 @@ static char* class_name(JNIEnv* env, jobject object) {
 }
 
 static jobject runnable_of(JNIEnv* env, jobject thread) {
-  if (jobject target = field(env, thread, "target", "Ljava/lang/Runnable;")) return target;
-  jobject holder = field(env, thread, "holder", "Ljava/lang/Thread$FieldHolder;");
-  return holder == nullptr ? nullptr : field(env, holder, "task", "Ljava/lang/Runnable;");
+  jclass type = env->FindClass("java/lang/Thread");
+  if (type == nullptr) {
+    env->ExceptionClear();
+    return nullptr;
+  }
+  if (jobject target = field(env, thread, type, "target", "Ljava/lang/Runnable;")) return target;
+  jobject holder = field(env, thread, type, "holder", "Ljava/lang/Thread$FieldHolder;");
+  if (holder == nullptr) return nullptr;
+  return field(env, holder, env->GetObjectClass(holder), "task", "Ljava/lang/Runnable;");
 }
 
 bool java_thread_converts(JNIEnv* env, jobject thread) {

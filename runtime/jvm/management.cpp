@@ -24,6 +24,7 @@
 
 #include "interpose/entry.h"
 #include "jvm/java_classes.h"
+#include "jvm/loaded_library.h"
 #include "observe/collect.h"
 #include "platform/log.h"
 
@@ -206,21 +207,13 @@ jobjectArray JNICALL diagnostic_commands(JNIEnv* env, jobject self) {
 
 // ---- the two hooks ---------------------------------------------------------------------------
 
-struct Library {
-  uintptr_t address;
-  void* handle;
-};
-
-int open_library_of(dl_phdr_info* info, size_t, void* data) {
-  auto* library = static_cast<Library*>(data);
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& p = info->dlpi_phdr[i];
-    if (p.p_type != PT_LOAD || library->address - (info->dlpi_addr + p.p_vaddr) >= p.p_memsz)
-      continue;
-    library->handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
-    return 1;
+bool holds_address(const dl_phdr_info& info, const void* what) {
+  auto address = reinterpret_cast<uintptr_t>(what);
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& p = info.dlpi_phdr[i];
+    if (p.p_type == PT_LOAD && address - (info.dlpi_addr + p.p_vaddr) < p.p_memsz) return true;
   }
-  return 0;
+  return false;
 }
 
 JNIEnv* current_env() {
@@ -241,11 +234,10 @@ void management_loaded(const void* caller) {
                 {"sun/management/DiagnosticCommandImpl",
                  "Java_sun_management_DiagnosticCommandImpl_getDiagnosticCommands"}};
   if (g_get_commands.load(std::memory_order_relaxed) != nullptr) return;
-  Library library{reinterpret_cast<uintptr_t>(caller), nullptr};
-  dl_iterate_phdr(open_library_of, &library);
-  if (library.handle == nullptr) return;
+  void* library = loaded_library(&holds_address, caller);
+  if (library == nullptr) return;
   for (const auto& home : kHomes) {
-    void* original = dlsym(library.handle, home.symbol);
+    void* original = dlsym(library, home.symbol);
     if (original == nullptr) continue;
     JNIEnv* env = current_env();
     if (env == nullptr || env->PushLocalFrame(8) != 0) return;

@@ -6,6 +6,6 @@ foreach(name arg_tokens java_args options processors report rules)
 endforeach()
 # Only for the library: its own process, and the agent.
 set(WISP_AGENT_SOURCES "")
-foreach(name agent_reexec load_order options_process)
+foreach(name agent_reexec load_order loaded_library options_process)
   list(APPEND WISP_AGENT_SOURCES ${CMAKE_CURRENT_LIST_DIR}/${name}.cpp)
 endforeach()

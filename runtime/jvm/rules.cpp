@@ -183,4 +183,24 @@ bool rules_convert(const RuleSet& black, const RuleSet& white, const char* threa
   return white.count == 0 || rules_match(white, thread_name, thread_class, runnable_class);
 }
 
+void utf8_from_modified(char* text) {
+  auto* to = reinterpret_cast<unsigned char*>(text);
+  for (const unsigned char* at = to; *at != 0;) {
+    if (at[0] == 0xed && (at[1] & 0xf0) == 0xa0 && at[2] != 0 && at[3] == 0xed &&
+        (at[4] & 0xf0) == 0xb0 && at[5] != 0) {
+      unsigned high = (at[1] & 0xfu) << 6 | (at[2] & 0x3fu),
+               low = (at[4] & 0xfu) << 6 | (at[5] & 0x3fu);
+      unsigned c = 0x10000 + (high << 10 | low);
+      *to++ = static_cast<unsigned char>(0xf0 | c >> 18);
+      *to++ = static_cast<unsigned char>(0x80 | (c >> 12 & 0x3f));
+      *to++ = static_cast<unsigned char>(0x80 | (c >> 6 & 0x3f));
+      *to++ = static_cast<unsigned char>(0x80 | (c & 0x3f));
+      at += 6;
+    } else {
+      *to++ = *at++;
+    }
+  }
+  *to = 0;
+}
+
 }  // namespace wisp

@@ -36,4 +36,8 @@ bool rules_match(const RuleSet& set, const char* thread_name, const char* thread
 bool rules_convert(const RuleSet& black, const RuleSet& white, const char* thread_name,
                    const char* thread_class, const char* runnable_class);
 
+// In place, from JNI's modified UTF-8, in which a character beyond 16 bits is a pair of surrogates
+// of three bytes each, to UTF-8, in which the user's rules are.
+void utf8_from_modified(char* text);
+
 }  // namespace wisp

@@ -165,7 +165,9 @@ __attribute__((constructor)) static void start() {
   // Without a JVM in sight this may be a shell script between the wish and the JVM: the environment
   // is handed on untouched. WISP=always: a program that loads a JVM later. WISP_ANY=1: for tests.
   bool always = is("WISP", "always"), any = is("WISP_ANY", "1");
-  bool has_jvm = false;
+  // Executed again by the agent (agent_reexec.cpp): a JVM will come, also where the program loads
+  // it by dlopen.
+  bool has_jvm = is("WISP_REEXEC", "1");
   dl_iterate_phdr(find_jvm, &has_jvm);
   if (!has_jvm && !any && !always) return;
 
@@ -186,6 +188,10 @@ __attribute__((constructor)) static void start() {
   thread_block_keep_module(&g_interposing);
   g_make_task = &make_task;
   g_start_scheduler = &start_scheduler;
+  if (!process_start()) {
+    warn("running on plain threads: no memory for a fork handler");
+    return;
+  }
   signals_start();
   g_after_dlopen = &late_modules_check;
   g_exec_environment = &environment_for_exec;

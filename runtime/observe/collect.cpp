@@ -21,6 +21,14 @@ uint64_t mean_ns(const std::atomic<uint64_t>& sum_ticks, const std::atomic<uint6
   return n != 0 ? ticks_to_ns(read(sum_ticks)) / n : 0;
 }
 
+// At least what was told before. Relaxed: a number and nothing else.
+uint64_t never_less(std::atomic<uint64_t>& told, uint64_t now) {
+  uint64_t before = told.load(std::memory_order_relaxed);
+  while (before < now)
+    if (told.compare_exchange_weak(before, now, std::memory_order_relaxed)) return now;
+  return before;
+}
+
 uint32_t id_of(const WispTask* task) {
   return task == nullptr ? kNone : task_number(peek(task->tid));
 }
@@ -55,16 +63,16 @@ void fill(CarrierRecord* r, const Carrier& c, const Times& now) {
     uint64_t since = now.ticks - peek(running->dispatched_at);
     if (since < (1ull << 62)) run += since;
   }
-  r->run_ns = ticks_to_ns(run);
+  r->run_ns = never_less(c.told.run, ticks_to_ns(run));
   uint64_t age = now.monotonic_ns - now.started_ns;
-  r->idle_ns = age > r->run_ns ? age - r->run_ns : 0;
+  r->idle_ns = never_less(c.told.idle, age > r->run_ns ? age - r->run_ns : 0);
   // Whatever was woken from this carrier waited in a queue: the sample's mean, times their number.
   r->queued_count_total = r->unparks;
-  r->queued_ns = mean_ns(c.queued_ticks, c.queued_samples) * r->unparks;
+  r->queued_ns = never_less(c.told.queued, mean_ns(c.queued_ticks, c.queued_samples) * r->unparks);
   r->io_waits = read(c.io_waits);
   r->io_wait_ns = ticks_to_ns(read(c.io_wait_ticks));
   uint64_t off = ticks_to_ns(read(c.off_ticks));
-  r->blocked_ns = off > r->queued_ns ? off - r->queued_ns : 0;
+  r->blocked_ns = never_less(c.told.blocked, off > r->queued_ns ? off - r->queued_ns : 0);
   r->next_deadline_ns = read(c.next_deadline);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "platform/kernel.h"
+#include "platform/own_descriptors.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -25,7 +26,13 @@ int memfd_create_private(const char* name) {
   if (fd == -EINVAL) fd = kernel::call(SYS_memfd_create, text, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
   kernel::call(SYS_fchmod, fd, 0600);
+  own_descriptor_add(static_cast<int>(fd));
   return static_cast<int>(fd);
+}
+
+void memfd_close(int fd) {
+  own_descriptor_remove(fd);
+  kernel::call(SYS_close, fd);
 }
 
 void memfd_seal(int fd) { kernel::call(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL); }

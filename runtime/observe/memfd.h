@@ -7,6 +7,7 @@ namespace wisp::stats {
 
 // A memfd of mode 0600 that can be sealed; -1 if there is none.
 int memfd_create_private(const char* name);
+void memfd_close(int fd);
 // It cannot shrink any more: a reader's mapping stays good.
 void memfd_seal(int fd);
 // Readable and writable, shared, not there in forked children; null if refused.

@@ -47,6 +47,7 @@ bool open_page(Page* page) {
   h->pid = kernel::getpid();
   h->carriers = g_scheduler.carrier_count;
   h->started_ns = realtime_ns();
+  h->started_monotonic_ns = monotonic_ns();
   h->trace_state.store(trace_serve(0), std::memory_order_relaxed);
   strncpy(h->release, WISP_VERSION, sizeof h->release - 1);
   // release: who finds the magic finds the rest.
@@ -104,6 +105,8 @@ void* publisher_main(void*) {
   if (!open_page(&page)) return nullptr;
   PageHeader* h = page.header;
   uint64_t last = 0;
+  uint32_t seen_renewed = 0;
+  uint64_t renewed_at = 0;
   for (;;) {
     uint32_t served = h->served.load(std::memory_order_relaxed);
     timespec keep{static_cast<time_t>(kKeepNs / 1'000'000'000), 0};
@@ -124,10 +127,17 @@ void* publisher_main(void*) {
       kernel::call(SYS_nanosleep, reinterpret_cast<long>(&rest), 0);
       request = h->request.load(std::memory_order_acquire);
     }
+    last = monotonic_ns();
+    uint32_t renewed = h->trace_renewed.load(std::memory_order_relaxed);
+    if (renewed != seen_renewed || h->trace_wanted.load(std::memory_order_relaxed) == 0) {
+      seen_renewed = renewed;
+      renewed_at = last;
+    } else if (last - renewed_at > kKeepNs) {
+      h->trace_wanted.store(0, std::memory_order_relaxed);  // killed
+    }
     h->trace_state.store(trace_serve(h->trace_wanted.load(std::memory_order_relaxed)),
                          std::memory_order_relaxed);
     write_snapshot(&page);
-    last = monotonic_ns();
     h->served.store(request, std::memory_order_release);
     futex(&h->served, FUTEX_WAKE, INT32_MAX, nullptr);
   }

@@ -26,7 +26,7 @@ namespace wisp::stats {
 
 constexpr char kMemfdName[] = "wisp-statistics";
 constexpr uint64_t kMagic = 0x3153544154535757ull;  // "WWSTATS1"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint32_t kHeaderSize = 4096;
 constexpr uint32_t kNameSize = 16;
 constexpr uint32_t kNone = ~0u;
@@ -48,11 +48,13 @@ struct PageHeader {
   int32_t pid;  // in the process's own pid namespace
   uint32_t carriers;
   uint64_t started_ns;  // CLOCK_REALTIME
+  uint64_t started_monotonic_ns;
   char release[32];
   std::atomic<uint32_t> request;   // futex, written by readers
   std::atomic<uint32_t> served;    // futex
   std::atomic<uint32_t> sequence;  // odd: the snapshot is being written
-  uint32_t reserved;
+  // Who traces adds to it before each of its requests: other readers' say nothing of it.
+  std::atomic<uint32_t> trace_renewed;
   std::atomic<uint64_t> snapshot_size;  // bytes behind the header
   // KiB of trace rings, 0 = no trace; who sets it from 0 traces, and asks again (`request`) within
   // ten seconds, or is forgotten. Looked at with each request.

@@ -58,7 +58,7 @@ bool map_once() {
   if (base == nullptr || (rings < 0 && rings > -4096)) {
     if (base != nullptr)
       kernel::call(SYS_munmap, reinterpret_cast<long>(base), static_cast<long>(size));
-    kernel::call(SYS_close, fd);
+    memfd_close(fd);
     return false;
   }
   memfd_seal(fd);

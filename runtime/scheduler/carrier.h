@@ -59,6 +59,9 @@ struct alignas(128) Carrier {
   std::atomic<uint64_t> queued_samples{0};
   std::atomic<uint64_t> io_waits{0}, io_wait_ticks{0};  // its tasks waited for descriptors
   std::atomic<uint64_t> preemptions{0};                 // SysMonitor writes
+  // What observers were told last, ns: estimates may get less, counters may not
+  // (observe/collect.cpp).
+  mutable struct { std::atomic<uint64_t> run{0}, idle{0}, queued{0}, blocked{0}; } told;
   // SysMonitor's private notes about this carrier.
   uint64_t seen_switches = 0;
   uint64_t seen_since = 0;

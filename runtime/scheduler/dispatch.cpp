@@ -52,6 +52,10 @@ static inline void account(Worker* w, Carrier* c, WispTask* task, uint64_t now) 
   if (WISP_LIKELY(c != nullptr)) add(c->run_ticks, slice);
 }
 
+void account_lent(WispTask* task, Carrier* c) {
+  account(task->worker.load(std::memory_order_relaxed), c, task, ticks());
+}
+
 // How long it was off its carrier; and for the wakes that were stamped, how much of it in a queue.
 static inline void account_wait(WispTask* task, Carrier* c, uint64_t now) {
   add(c->off_ticks, now - task->dispatched_at);
@@ -267,6 +271,7 @@ void yield_current(WispTask* self) {
     // leave two yielding tasks to the kernel for good: 2 M/s instead of 25.)
     if (lent_take_carrier(self->worker.load(std::memory_order_relaxed)) != nullptr) {
       c = self->worker.load(std::memory_order_relaxed)->carrier;
+      account_lent(self, nullptr);
       self->carrier = c;
       self->handoff.set(HandOff::None);
       c->current.store(self, std::memory_order_release);

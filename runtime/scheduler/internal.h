@@ -55,6 +55,9 @@ void switch_out(WispTask* self);
 // Of `wall` ticks that a task has been on `w` up to now, those that the processor spent on it.
 // Reads the kernel's clock.
 uint64_t measured_cpu(const Worker* w, uint64_t wall);
+// The task goes on without its carrier, or (null) with one again: what it has used so far is
+// charged to the carrier and to it.
+void account_lent(WispTask* task, Carrier* carrier);
 // The worker's own time is nobody's: what it is charged for later starts here.
 void forget_own_cpu(Worker* w);
 // From the worker's own stack: runs `task` until the worker is left without one.

@@ -2,8 +2,8 @@
 //
 // SysMonitor lowers the weight of another thread, which may be about to run something else. Both
 // sides hold the worker's weight_lock: SysMonitor while it sees the thread still lent (lent_to) and
-// adds to its nice value; the thread, before it runs anything else, while it clears lent_to and takes
-// away what was added.
+// adds to its nice value; the thread, before it runs anything else, while it clears lent_to and
+// takes away what was added.
 #include "scheduler/lent.h"
 
 #include <sys/resource.h>
@@ -145,21 +145,22 @@ Carrier* lent_take_carrier(Worker* w) {
 }
 
 void FullWeight::begin(WispTask* self) {
+  // The program never forks inside the runtime; a crash there may (-XX:OnError).
+  bool inside = self->self->depth.load(std::memory_order_relaxed) != 0;
   RuntimeEntry entry;
-  // Before the lock: SysMonitor, who adds to the weight under it, sees this there or was there first.
+  // Before the lock: SysMonitor, who adds to the weight under it, sees this there or was there
+  // first.
   self->full_weight.store(true, std::memory_order_relaxed);
   for (;;) {
     Worker* w = self->worker.load(std::memory_order_relaxed);
     {
       SpinGuard guard(w->weight_lock);
-      if (take_away_added(w)) return;
+      if (take_away_added(w) || inside) return;
     }
     yield_current(self);  // refused: on another kernel thread, then; this one ends
   }
 }
 
-void FullWeight::end(WispTask* self) {
-  self->full_weight.store(false, std::memory_order_relaxed);
-}
+void FullWeight::end(WispTask* self) { self->full_weight.store(false, std::memory_order_relaxed); }
 
 }  // namespace wisp

@@ -130,6 +130,7 @@ BlockingRegion::BlockingRegion() : task_(current_task()) {
   if (logs(LogKind::HandOff)) began_ = ticks();
   if (Carrier* c = task_->carrier) {
     Worker* w = task_->worker.load(std::memory_order_relaxed);
+    account_lent(task_, c);
     trace(c, TraceKind::HandOff, task_);
     task_->carrier = nullptr;
     w->carrier = nullptr;
@@ -156,6 +157,7 @@ BlockingRegion::~BlockingRegion() {
   // a plain thread until it next parks.
   if (task_->carrier == nullptr && lent_take_carrier(w) != nullptr) {
     Carrier* c = w->carrier;
+    account_lent(task_, nullptr);
     task_->carrier = c;
     task_->handoff.set(HandOff::None);
     bump(c->switches);

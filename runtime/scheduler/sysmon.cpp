@@ -65,7 +65,9 @@ static bool retake_kept(Carrier* c, WispTask* t) {
     t->handoff.move(HandOff::Requested, HandOff::None);
     return false;
   }
-  // The carrier is ours: its task runs on without it.
+  // The carrier is ours, its counters too: its task runs on without it.
+  if (const Worker* w = c->worker)
+    add(c->run_ticks, measured_cpu(w, ns_to_ticks(monotonic_ns() - c->seen_since)));
   c->current.store(nullptr, std::memory_order_release);
   trace(c, TraceKind::Preempt, t);
   if (logs(LogKind::Preempt)) log_event(LogKind::Preempt, t, c);

@@ -196,7 +196,11 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->carrier = nullptr;
   t->handoff.set(HandOff::None);
   WispTask* creator = current_task();
-  t->signal_mask = creator != nullptr ? creator->signal_mask : kernel::signal_mask();
+  // Of a kernel thread's blocked signals some are only put off, while it is in here.
+  t->signal_mask =
+      creator != nullptr
+          ? creator->signal_mask
+          : kernel::signal_mask() & ~thread_self().deferred_signals.load(std::memory_order_relaxed);
   static const char kFirstName[sizeof t->name] = "java";
   memcpy(t->name, creator != nullptr ? creator->name : kFirstName, sizeof t->name);
   t->woke_at = 0;

@@ -1,8 +1,8 @@
-// setuid(2) and its like change one kernel thread; glibc makes them the process's: it marks the record
-// of each thread, sends signal 33 until no record is marked, and its handler makes the system call and
-// unmarks the record of the thread it runs in, which it finds by fs (glibc, nptl/nptl_setxid.c). While
-// a task runs fs is the task's, whose record is not among those. So our handler comes first and puts
-// the kernel thread's own fs there for as long as libc's runs.
+// setuid(2) and its like change one kernel thread; glibc makes them the process's: it marks the
+// record of each thread, sends signal 33 until no record is marked, and its handler makes the
+// system call and unmarks the record of the thread it runs in, which it finds by fs (glibc,
+// nptl/nptl_setxid.c). While a task runs fs is the task's, whose record is not among those. So our
+// handler comes first and puts the kernel thread's own fs there for as long as libc's runs.
 #include <signal.h>
 
 #include "coroutine/context.h"

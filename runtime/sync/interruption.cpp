@@ -14,7 +14,8 @@ AfterSignal after_signal(const WispTask* task) {
                  ~kNoSignals;
   AfterSignal result = AfterSignal::GoesOn;
   for (; due != 0; due &= due - 1) {
-    // The kernel's word: our wrapping of handlers leaves this flag and these two values as they are.
+    // The kernel's word: our wrapping of handlers leaves this flag and these two values as they
+    // are.
     struct sigaction action;
     if (real::sigaction(__builtin_ctzll(due) + 1, nullptr, &action) != 0) continue;
     if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) continue;

@@ -27,9 +27,13 @@ void ParkingLot::append(Bucket& b, const void* key, Waiter* w) {
   w->queued.store(true, std::memory_order_release);
 }
 
-void ParkingLot::unlink(Bucket& b, Waiter* w) {
+void ParkingLot::take_out(Bucket& b, Waiter* w) {
   (w->prev != nullptr ? w->prev->next : b.head) = w->next;
   (w->next != nullptr ? w->next->prev : b.tail) = w->prev;
+}
+
+void ParkingLot::unlink(Bucket& b, Waiter* w) {
+  take_out(b, w);
   w->queued.store(false, std::memory_order_relaxed);
 }
 
@@ -114,13 +118,16 @@ uint32_t ParkingLot::requeue(const void* from, const void* to, uint32_t wake_cou
   for (Waiter* w = source.head; w != nullptr && (count < wake_count || moves < move);) {
     Waiter* following = w->next;
     if (w->key.load(std::memory_order_relaxed) == from) {
-      unlink(source, w);
       if (count < wake_count) {
+        unlink(source, w);
         w->reason = WakeReason::Unparked;
         *last = w;
         last = &w->next;
         ++count;
       } else {
+        // Queued all the while: cancel looks at that before it takes a lock, and who finds it false
+        // takes the waiter for woken.
+        take_out(source, w);
         append(target, to, w);
         ++moves;
       }

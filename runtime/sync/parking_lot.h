@@ -67,6 +67,7 @@ class ParkingLot {
 
  private:
   static void append(Bucket& b, const void* key, Waiter* w);
+  static void take_out(Bucket& b, Waiter* w);  // of the list only
   static void unlink(Bucket& b, Waiter* w);
   static void wake(Waiter* w);
 };

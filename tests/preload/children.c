@@ -1,5 +1,8 @@
 // Children of a task by fork, vfork, posix_spawn, system and popen; none of them knows of Wisp.
+#include <pty.h>
 #include <spawn.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
 
 #include "preload.h"
 
@@ -88,6 +91,51 @@ static void* all_of_them(void* argument) {
   return NULL;
 }
 
+// What libc forks itself.
+static void* has_a_terminal(void* argument) {
+  for (int i = 0; i < 5; ++i) {
+    int terminal = -1;
+    pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
+    if (pid == 0) {
+      usleep(
+          2000);  // on a task this would park, and copies of the parent's other threads would run
+      _exit(9);
+    }
+    CHECK(status_of(pid) == 9 && close(terminal) == 0);
+  }
+  return argument;
+}
+
+// A vfork child shares the parent's mutexes: here it waits for one that a task holds, and then a
+// task waits for one that the child holds.
+static pthread_mutex_t g_shared = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int g_held, g_wants, g_got;
+static void* holds(void* unused) {
+  pthread_mutex_lock(&g_shared);
+  g_held = 1;
+  sleep_ms(100);
+  pthread_mutex_unlock(&g_shared);
+  while (!g_wants) sleep_ms(1);
+  pthread_mutex_lock(&g_shared);
+  g_got = 1;
+  pthread_mutex_unlock(&g_shared);
+  return unused;
+}
+static void* __attribute__((noinline)) shares_a_mutex(void* unused) {
+  while (!g_held) sleep_ms(1);
+  pid_t pid = vfork();
+  if (pid == 0) {
+    if (pthread_mutex_lock(&g_shared) != 0) _exit(1);
+    g_wants = 1;
+    struct timespec ms = {0, 100000000};
+    syscall(SYS_nanosleep, &ms, NULL);
+    if (g_got != 0 || pthread_mutex_unlock(&g_shared) != 0) _exit(2);
+    _exit(0);
+  }
+  CHECK(status_of(pid) == 0);
+  return unused;
+}
+
 static void* reads_environment(void* argument) {
   (void)argument;
   FILE* out = popen("env", "r");
@@ -106,6 +154,12 @@ int main(void) {
   for (long i = 0; i < 4; ++i) t[i] = java(all_of_them, (void*)(i * 10 + 3));
   for (int i = 0; i < 4; ++i) join(t[i]);
   join(java(reads_environment, NULL));
+  pthread_t busy = java(has_a_terminal, NULL);
+  join(java(has_a_terminal, NULL));
+  join(busy);
+  pthread_t holder = java(holds, NULL);
+  join(java(shares_a_mutex, NULL));
+  join(holder);
   all_of_them((void*)5);  // and from a kernel thread
   return 0;
 }

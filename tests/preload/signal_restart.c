@@ -1,5 +1,5 @@
-// Which waits a signal ends: those without a time limit go on after a handler with SA_RESTART, sleeps
-// and timed ones never, and nothing ends for an ignored signal (signal(7)).
+// Which waits a signal ends: those without a time limit go on after a handler with SA_RESTART,
+// sleeps and timed ones never, and nothing ends for an ignored signal (signal(7)).
 #include <linux/futex.h>
 #include <semaphore.h>
 #include <stdatomic.h>

@@ -1,11 +1,16 @@
 // A thread from pthread_create to pthread_join, with everything POSIX says happens on the way.
 #include <fcntl.h>
+#include <threads.h>
 
 #include "preload.h"
 
 static pthread_key_t g_key;
 static int g_destroyed, g_cleaned;
 
+static tss_t g_c11_key;
+static int g_c11_destroyed;
+
+static void destroy_c11(void* value) { g_c11_destroyed += *(int*)value; }
 static void destroy(void* value) { g_destroyed += *(int*)value; }
 static void cleanup(void* value) { g_cleaned += *(int*)value; }
 
@@ -21,7 +26,7 @@ static int __attribute__((noinline)) deep(int n) {
 static void* exits(void* argument) {
   (void)argument;
   static int one = 1;
-  CHECK(pthread_setspecific(g_key, &one) == 0);
+  CHECK(pthread_setspecific(g_key, &one) == 0 && tss_set(g_c11_key, &one) == thrd_success);
   pthread_cleanup_push(cleanup, &one);
   CHECK(deep(10) == 0);
   pthread_cleanup_pop(0);
@@ -114,9 +119,10 @@ int main(void) {
 
   // Twice, so that the second one runs on a block that has had a thread end this way.
   CHECK(pthread_key_create(&g_key, destroy) == 0);
+  CHECK(tss_create(&g_c11_key, destroy_c11) == thrd_success);
   for (int i = 1; i <= 3; ++i) {
     CHECK(pthread_join(java(exits, NULL), &result) == 0 && result == (void*)77);
-    CHECK(g_destroyed == i && g_cleaned == i);
+    CHECK(g_destroyed == i && g_c11_destroyed == i && g_cleaned == i);
   }
 
   pthread_attr_t attr;

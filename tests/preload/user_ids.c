@@ -1,5 +1,6 @@
-// setuid and its like change the whole process whichever thread calls them: libc signals every kernel
-// thread and waits for each. With tasks parked, blocked in the kernel, computing and handing over.
+// setuid and its like change the whole process whichever thread calls them: libc signals every
+// kernel thread and waits for each. With tasks parked, blocked in the kernel, computing and handing
+// over.
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -1,5 +1,7 @@
 // The weight of kernel threads lent to tasks that compute (scheduler/lent.h), as the kernel has it.
 // With WISP_TEST_UNPRIVILEGED=1 as a process that may not raise a weight again.
+#include "scheduler/lent.h"
+
 #include <linux/capability.h>
 #include <sys/resource.h>
 
@@ -7,7 +9,6 @@
 
 #include "gtest/gtest.h"
 #include "scheduler/internal.h"
-#include "scheduler/lent.h"
 #include "sync/sleep.h"
 #include "unit/scheduler_fixture.h"
 

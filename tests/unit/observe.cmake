@@ -5,7 +5,8 @@ if(NOT WISP_SANITIZE STREQUAL "thread")
     SOURCES unit/observe_reader_test.cpp ${_launcher}/statistics.cpp ${_launcher}/snapshot.cpp
       ${_launcher}/sealed_file.cpp ${_launcher}/process.cpp
       ${_launcher}/text.cpp ${_launcher}/thread_dump.cpp ${_launcher}/top_screen.cpp
-      ${_launcher}/stat_formats.cpp
+      ${_launcher}/stat_formats.cpp ${CMAKE_SOURCE_DIR}/runtime/jvm/java_args.cpp
+      ${CMAKE_SOURCE_DIR}/runtime/jvm/arg_tokens.cpp
     LIBS wisp_observe)
   target_include_directories(wisp_observe_reader_test PRIVATE ${_launcher})
   target_compile_definitions(wisp_observe_reader_test PRIVATE FMT_HEADER_ONLY)

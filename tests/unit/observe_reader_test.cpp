@@ -172,6 +172,15 @@ TEST(ObserveReader, NamesCannotMoveTheCursor) {
   EXPECT_EQ(printable("a\033[2Jb\x7f\n"), "a?[2Jb??");
   EXPECT_EQ(fit("abcdef", 4), "abc~");
   EXPECT_EQ(in_json("a\"b\\\n\xff"), "\"a\\\"b\\\\\\u000a\\ufffd\"");
+  EXPECT_EQ(in_json("\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\x80"),
+            "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\x80\"");
+  // Half a surrogate pair, overlong forms, beyond Unicode, cut off.
+  for (const char* bad : {"\xed\xa0\xbd", "\xc0\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80",
+                          "\xf4\x90\x80\x80", "\xe2\x82", "\xf0\x9f\x9a"}) {
+    std::string expected = "\"";
+    for (size_t i = 0; i < strlen(bad); ++i) expected += "\\ufffd";
+    EXPECT_EQ(in_json(bad), expected + "\"") << bad;
+  }
 }
 
 // A child with a memfd of the page's name and what `fill` writes in it; gone at the end.

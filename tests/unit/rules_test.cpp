@@ -29,6 +29,15 @@ struct Rules {
   }
 };
 
+TEST(Rules, NamesAsJniGivesThem) {
+  // U+1F680 as a pair of surrogates, a lone half, and what needs no change.
+  char name[] = "\xed\xa0\xbd\xed\xba\x80x \xed\xa0\xbd \xc3\xa4\xe2\x82\xac";
+  utf8_from_modified(name);
+  EXPECT_STREQ(name, "\xf0\x9f\x9a\x80x \xed\xa0\xbd \xc3\xa4\xe2\x82\xac");
+  EXPECT_TRUE(Rules("name:\xf0\x9f\x9a\x80*").match(name));
+  EXPECT_TRUE(Rules("name:?x*").match(name));
+}
+
 TEST(Rules, NameGlob) {
   Rules rules("name:pool-?-thread-*;name=exact");
   EXPECT_EQ(rules.set.count, 2);

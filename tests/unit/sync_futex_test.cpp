@@ -136,6 +136,37 @@ TEST(SyncFutex, RequeueMoves) {
   EXPECT_EQ(4, woken);
 }
 
+// The end of a waiter's time while it is being moved: it must not be taken for woken already.
+TEST(SyncFutex, TimeRunsOutDuringARequeue) {
+  uint32_t from = 1, to = 2;
+  std::atomic<int> left{4};
+  std::atomic<bool> stuck{false};
+  run_crew(5, 1, [&](int me) {
+    timespec brief{0, 100'000};
+    if (me < 4) {
+      for (int i = 0; i < 300 * kScale; ++i) {
+        long r = ours(&from, FUTEX_WAIT, 1, &brief);
+        if (r != -ETIMEDOUT && r != 0) ADD_FAILURE() << r;
+      }
+      --left;
+      return;
+    }
+    uint64_t end = monotonic_ns() + 60'000'000'000;
+    while (left != 0 && !stuck) {
+      uint32_t* a = me == 4 ? &from : &to;
+      ours(a, FUTEX_REQUEUE, 0, number(4), me == 4 ? &to : &from);
+      if (monotonic_ns() < end) continue;
+      stuck = true;
+      // So that the test ends.
+      for (int i = 0; i < 1000 && left != 0; ++i, usleep(1000)) {
+        ours(&from, FUTEX_WAKE, 10);
+        ours(&to, FUTEX_WAKE, 10);
+      }
+    }
+  });
+  EXPECT_FALSE(stuck) << "a waiter without a timer";
+}
+
 TEST(SyncFutex, PingPong) {
   for (int tasks = 0; tasks <= 2; ++tasks) {
     uint32_t ball = 0;

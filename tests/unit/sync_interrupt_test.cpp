@@ -31,28 +31,33 @@ static void interrupt_until(const std::atomic<bool>& over, const std::function<v
   if (!released) release();
 }
 
-// Runs `wait` on a task, then on a kernel thread, and interrupts it until it returns.
-static void interrupt_while(const std::function<void()>& wait,
-                            const std::function<void()>& release) {
+enum class Signal { None, Handled };  // with a handler without SA_RESTART
+
+// Runs `wait` on a task, then on a kernel thread, and interrupts it until it returns. The task's
+// signal stays pending: the layer that would deliver it is not here.
+static void interrupt_while(const std::function<void()>& wait, const std::function<void()>& release,
+                            Signal signal = Signal::None) {
   start_scheduler();
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};
+  sigaction(SIGUSR2, &action, nullptr);
   {
     auto over = std::make_shared<std::atomic<bool>>(false);
     auto done = std::make_shared<Latch>(1);
     WispTask* task = spawn([&wait, over, done] {
       wait();
+      thread_self().pending_signals = 0;
       *over = true;
       done->count_down();
     });
-    auto interrupt = [task] {
+    auto interrupt = [task, signal] {
       RuntimeEntry entry;
+      if (signal == Signal::Handled) task->self->pending_signals |= 1ull << (SIGUSR2 - 1);
       ParkingLot::interrupt(task);
     };
     interrupt_until(*over, interrupt, release);
     done->wait();
   }
-  struct sigaction action = {};
-  action.sa_handler = [](int) {};  // no SA_RESTART
-  sigaction(SIGUSR2, &action, nullptr);
   std::atomic<bool> over{false};
   std::thread thread([&] {
     wait();
@@ -66,14 +71,14 @@ static void interrupt_while(const std::function<void()>& wait,
 TEST(SyncInterrupt, SemaphoreSaysSo) {
   sem_t s;
   sem_init(&s, 0, 0);
-  interrupt_while([&] { EXPECT_EQ(EINTR, semaphore_wait(&s, kForever)); }, [] {});
+  interrupt_while([&] { EXPECT_EQ(EINTR, semaphore_wait(&s, kForever)); }, [] {}, Signal::Handled);
   EXPECT_EQ(0u, sem_word(&s).load());
 }
 
 TEST(SyncInterrupt, FutexSaysSo) {
   uint32_t word = 1;
   interrupt_while([&] { EXPECT_EQ(-EINTR, futex(&word, FUTEX_WAIT_PRIVATE, 1, 0, nullptr, 0)); },
-                  [] {});
+                  [] {}, Signal::Handled);
 }
 
 TEST(SyncInterrupt, SleepTellsTheRest) {
@@ -85,7 +90,7 @@ TEST(SyncInterrupt, SleepTellsTheRest) {
         EXPECT_GE(left.tv_sec, 900);
         EXPECT_LT(left.tv_sec, 1000);
       },
-      [] {});
+      [] {}, Signal::Handled);
 }
 
 TEST(SyncInterrupt, ConditionWakesForNothingAndHoldsTheMutex) {

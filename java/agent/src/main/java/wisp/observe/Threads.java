@@ -14,6 +14,7 @@ public final class Threads {
     /** As of the last look, and of the one before: of a thread that has ended there are events to come. */
     private static Map<Long, Thread> known = new HashMap<Long, Thread>();
     private static Map<Long, Thread> before = known;
+    private static boolean keeps;
 
     private Threads() {
     }
@@ -25,6 +26,15 @@ public final class Threads {
     public static Thread seen(long id) {
         Thread thread = known.get(id);
         return thread != null ? thread : before.get(id);
+    }
+
+    /** Whether looks are remembered; if not, nobody's Thread is held back from the garbage collector. */
+    public static void keep(boolean wanted) {
+        keeps = wanted;
+        if (!wanted) {
+            known = new HashMap<Long, Thread>();
+            before = known;
+        }
     }
 
     /** Goes through all threads. */
@@ -56,6 +66,9 @@ public final class Threads {
             look();
         }
         Thread thread = known.get(id);
+        if (!keeps) {
+            keep(false);
+        }
         StackTraceElement[] frames = thread == null ? new StackTraceElement[0] : thread.getStackTrace();
         if (frames.length == 0) {
             return null;

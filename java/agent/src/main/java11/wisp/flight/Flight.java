@@ -93,6 +93,7 @@ final class Flight {
         if (fresh) {
             settingsAt = now;
             recording = readSettings();
+            Threads.keep(recording);
             if (recording) {
                 Threads.look();
             }

@@ -28,6 +28,15 @@ public final class BlackClasses {
         }
     }
 
+    /** A field of the name that Thread's own has. */
+    private static final class Shadowing extends Thread {
+        private final Runnable target = null;
+
+        Shadowing(Runnable run) {
+            super(run, "shadowing");
+        }
+    }
+
     private static final class Job implements Runnable {
         @Override
         public void run() {
@@ -43,6 +52,7 @@ public final class BlackClasses {
         Probe.run(new Marked("marked"));
         Probe.run(new Unmarked());
         Probe.run(new Thread(new Job(), "a job"));
+        Probe.run(new Shadowing(new Job()));
         Probe.run(new Thread(Kit.failing(() -> Probe.report("lambda", true)), "a lambda of Kit"));
         Probe.run(new Thread(() -> Kit.failing(() -> Probe.report("own lambda", false)).run(), "own lambda"));
         Probe.run(new Thread(BlackClasses::referred, "a method reference"));
