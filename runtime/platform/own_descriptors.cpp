@@ -4,8 +4,8 @@
 
 namespace wisp {
 
-// Number + 1; 0 is an empty place. Relaxed: who tries to close a descriptor of ours while it is being
-// made has guessed its number.
+// Number + 1; 0 is an empty place. Relaxed: who tries to close a descriptor of ours while it is
+// being made has guessed its number.
 static std::atomic<int> g_own[16];
 
 static void replace(int from, int to) {

@@ -23,6 +23,7 @@ constexpr int kLightest = 19;                      // nice(1)
 // SysMonitor's notes.
 struct Lent {
   Worker* worker;
+  int tid;  // of the kernel thread: the Worker may get another one
   const WispTask* task;
   uint64_t runs;    // times_run of the task: the same while it has not left
   uint64_t cpu_ns;  // of the kernel thread when it was lent
@@ -64,7 +65,7 @@ void set_weight(const Lent& l, int base, int added) {
   if (base + added > kLightest) added = kLightest - base;
   // One step is not worth a call; downwards it may be refused, and stays as it is.
   if (added - now < 2 && now - added < 2) return;
-  if (set_nice(w->tid, base + added)) w->nice_added.store(added, std::memory_order_relaxed);
+  if (set_nice(l.tid, base + added)) w->nice_added.store(added, std::memory_order_relaxed);
 }
 
 void count_queued() {
@@ -86,7 +87,7 @@ bool lend(WispTask* task) {
     w->lent_to.store(task, std::memory_order_relaxed);
   }
   if (g_count != kMost)
-    g_lent[g_count++] = Lent{w, task, task->times_run.load(std::memory_order_relaxed),
+    g_lent[g_count++] = Lent{w, w->tid, task, task->times_run.load(std::memory_order_relaxed),
                              kernel_thread_cpu_ns(w->tid)};
   return true;
 }
@@ -106,7 +107,7 @@ bool lent_look(uint64_t now_ns) {
       g_lent[i] = g_lent[--g_count];
       continue;
     }
-    if (kernel_thread_cpu_ns(l.worker->tid) - l.cpu_ns > kComputesNs) set_weight(l, base, added);
+    if (kernel_thread_cpu_ns(l.tid) - l.cpu_ns > kComputesNs) set_weight(l, base, added);
     ++i;
   }
   return g_count != 0;

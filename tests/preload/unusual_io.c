@@ -264,7 +264,9 @@ static void hands_over(void) {
   if (child == 0) {
     char byte, control[CMSG_SPACE(sizeof(int))];
     struct iovec part = {&byte, 1};
-    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = control,
                        .msg_controllen = sizeof control};
     close(pair[0]);
     if (recvmsg(way[1], &m, 0) != 1) _exit(1);
@@ -275,8 +277,8 @@ static void hands_over(void) {
   }
   char byte = 'x', control[CMSG_SPACE(sizeof(int))];
   struct iovec part = {&byte, 1};
-  struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
-                     .msg_controllen = sizeof control};
+  struct msghdr m = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
   struct cmsghdr* c = CMSG_FIRSTHDR(&m);
   c->cmsg_level = SOL_SOCKET;
   c->cmsg_type = SCM_RIGHTS;
