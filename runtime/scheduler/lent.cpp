@@ -25,8 +25,8 @@ struct Lent {
   Worker* worker;
   int tid;  // of the kernel thread: the Worker may get another one
   const WispTask* task;
-  uint64_t runs;    // times_run of the task: the same while it has not left
-  uint64_t cpu_ns;  // of the kernel thread when it was lent
+  uint64_t runs;                 // times_run of the task: the same while it has not left
+  uint64_t lent_at_ns, seen_ns;  // processor time of the kernel thread: when lent, at the last look
 };
 Lent g_lent[kMost];
 uint32_t g_count = 0;
@@ -57,22 +57,25 @@ int steps_for(uint64_t queued_256, uint32_t carriers) {
   return steps;
 }
 
-void set_weight(const Lent& l, int base, int added) {
+// True: it is lighter now, and can get its weight back.
+bool set_weight(const Lent& l, int base, int added) {
   Worker* w = l.worker;
   SpinGuard guard(w->weight_lock);
-  if (!still(l) || l.task->full_weight.load(std::memory_order_relaxed)) return;
+  if (!still(l) || l.task->full_weight.load(std::memory_order_relaxed)) return false;
   int now = w->nice_added.load(std::memory_order_relaxed);
   if (base + added > kLightest) added = kLightest - base;
-  // One step is not worth a call; downwards it may be refused, and stays as it is.
-  if (added - now < 2 && now - added < 2) return;
-  if (set_nice(l.tid, base + added)) w->nice_added.store(added, std::memory_order_relaxed);
+  // One step is not worth a call, but for the last one.
+  if (added - now < 2 && now - added < (added == 0 ? 1 : 2)) return now != 0;
+  if (!set_nice(l.tid, base + added)) return false;  // upwards, and not privileged
+  w->nice_added.store(added, std::memory_order_relaxed);
+  return added != 0;
 }
 
 void count_queued() {
   Scheduler& s = g_scheduler;
   uint64_t n = s.global.size();
   for (uint32_t i = 0; i < s.carrier_count; ++i) n += s.carriers[i].queue.size();
-  g_queued = g_queued - g_queued / 8 + n * 256 / 8;
+  g_queued = (g_queued * 7 + n * 256) / 8;
 }
 
 }  // namespace
@@ -86,31 +89,37 @@ bool lend(WispTask* task) {
     if (!task->handoff.move(HandOff::Requested, HandOff::Taken)) return false;
     w->lent_to.store(task, std::memory_order_relaxed);
   }
+  uint64_t cpu_ns = kernel_thread_cpu_ns(w->tid);
   if (g_count != kMost)
-    g_lent[g_count++] = Lent{w, w->tid, task, task->times_run.load(std::memory_order_relaxed),
-                             kernel_thread_cpu_ns(w->tid)};
+    g_lent[g_count++] =
+        Lent{w, w->tid, task, task->times_run.load(std::memory_order_relaxed), cpu_ns, cpu_ns};
   return true;
 }
 
-bool lent_look(uint64_t now_ns) {
+LentLook lent_look(uint64_t now_ns) {
+  static LentLook last;
   if (g_count == 0) {
     g_queued = 0;
-    return false;
+    return last = LentLook{};
   }
   count_queued();
-  if (now_ns < g_next_ns) return true;
+  if (now_ns < g_next_ns) return last;
   g_next_ns = now_ns + kEveryNs;
+  last = LentLook{};
   int base = nice_of_process(), added = steps_for(g_queued, g_scheduler.carrier_count);
   for (uint32_t i = 0; i < g_count;) {
-    const Lent& l = g_lent[i];
+    Lent& l = g_lent[i];
     if (!still(l)) {
-      g_lent[i] = g_lent[--g_count];
+      l = g_lent[--g_count];
       continue;
     }
-    if (kernel_thread_cpu_ns(l.tid) - l.cpu_ns > kComputesNs) set_weight(l, base, added);
+    uint64_t cpu_ns = kernel_thread_cpu_ns(l.tid);
+    if (cpu_ns - l.lent_at_ns > kComputesNs) last.lighter |= set_weight(l, base, added);
+    last.computing |= cpu_ns != l.seen_ns;
+    l.seen_ns = cpu_ns;
     ++i;
   }
-  return g_count != 0;
+  return last;
 }
 
 // Under the weight_lock.

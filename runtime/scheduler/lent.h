@@ -20,8 +20,12 @@ struct WispTask;
 // SysMonitor's last step of a hand-off: Requested to Taken (handoff.h), and a note of it. False:
 // the task has entered the runtime meanwhile, and keeps its carrier.
 bool lend(WispTask* task);
-// SysMonitor's turn, at every look. True while some lent thread is to be looked at again.
-bool lent_look(uint64_t now_ns);
+// SysMonitor's turn, at every look. `computing`: it should look every tick while carriers are busy.
+// `lighter`: some thread is to get its weight back, also when nobody queues any more.
+struct LentLook {
+  bool computing = false, lighter = false;
+};
+LentLook lent_look(uint64_t now_ns);
 
 // On the lent kernel thread, under RuntimeEntry: its weight is the process's again, or false.
 bool lent_over(Worker* worker);

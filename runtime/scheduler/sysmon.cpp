@@ -223,7 +223,8 @@ static void* sysmon_main(void*) {
       // Work that waits for this worker, or, if it was refused, for the next attempt.
       if (!s.global.empty() || any_work_visible()) f.starving = true;
     }
-    f.moving |= lent_look(now);
+    LentLook lent = lent_look(now);
+    f.moving |= lent.computing;
     uint64_t tick = s.config.sysmon_tick_us * 1000;
     if (f.waiting || f.starving)
       period = kShortestNs < tick ? kShortestNs : tick;
@@ -244,6 +245,7 @@ static void* sysmon_main(void*) {
       else if (told < wake_at && wake_at - told > kSlackNs)
         wake_at = told + kSlackNs;
       if (trim_at < wake_at) wake_at = trim_at;
+      if (lent.lighter) wake_at = std::min(wake_at, now + kLongestNs);
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;
     }

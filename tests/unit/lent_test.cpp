@@ -106,6 +106,31 @@ TEST(Lent, LighterWhileTasksQueueAndItselfAgainAfterwards) {
   }
 }
 
+// With nobody to queue beside it, it is as heavy as it was, while it computes; where it may be.
+TEST(Lent, HeavyAgainWhenNobodyQueues) {
+  start_scheduler();
+  int base = nice_of(kernel::getpid());
+  std::atomic<int> tid{0}, left{kQueuing + 1};
+  std::atomic<bool> queuing{true}, computing{true};
+  for (int i = 0; i < kQueuing; ++i)
+    spawn([&] {
+      while (queuing) task_yield();
+      --left;
+    });
+  spawn([&] {
+    tid = kernel::gettid();
+    while (computing) compiler_barrier();
+    --left;
+  });
+  EXPECT_TRUE(until([&] { return tid != 0 && nice_of(tid) >= base + 5; }));
+  queuing = false;
+  if (!g_dropped) {
+    EXPECT_TRUE(until([&] { return nice_of(tid) == base; })) << nice_of(tid);
+  }
+  computing = false;
+  if (!until([&] { return left == 0; })) abort();
+}
+
 TEST(Lent, FullWeightForWhatIsInherited) {
   start_scheduler();
   int base = nice_of(kernel::getpid());
@@ -118,27 +143,6 @@ TEST(Lent, FullWeightForWhatIsInherited) {
     // Lent already it is lighter at once, else after its next tick.
     ASSERT_TRUE(until([&] { return nice_of(computing.tid) >= base + 5; }));
   }
-}
-
-TEST(Lent, NobodyQueuesNobodyIsLighter) {
-  start_scheduler();
-  int base = nice_of(kernel::getpid());
-  std::atomic<bool> stop{false};
-  std::atomic<int> left{3};
-  // One more than a carrier has room for: somebody is lent, and then nobody queues.
-  left = static_cast<int>(g_scheduler.carrier_count) + 1;
-  for (int i = left; i > 0; --i)
-    spawn([&] {
-      while (!stop) compiler_barrier();
-      --left;
-    });
-  for (int i = 0; i < 300; ++i, usleep(1000))
-    for (Worker* w = g_scheduler.all_workers.load(); w != nullptr; w = w->all_next)
-      if (int tid = __atomic_load_n(&w->tid, __ATOMIC_RELAXED)) {
-        ASSERT_LE(nice_of(tid), base + 2);
-      }
-  stop = true;
-  ASSERT_TRUE(until([&] { return left == 0; }));
 }
 
 }  // namespace
