@@ -193,7 +193,9 @@ WISP_EXPORT ssize_t sendmsg(int fd, const msghdr* message, int flags) {
 }
 
 WISP_EXPORT int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
-  for (unsigned i = 0; i < count && messages != nullptr; ++i) note_if_passing(&messages[i].msg_hdr);
+  constexpr unsigned kMost = 1024;  // the kernel's limit, beyond which it reads nothing
+  for (unsigned i = 0; i < count && i < kMost && messages != nullptr; ++i)
+    note_if_passing(&messages[i].msg_hdr);
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
     return real::ensure(), real::sendmmsg(fd, messages, count, flags);
   return static_cast<int>(answer(io::send_messages(fd, messages, count, flags)));

@@ -79,10 +79,10 @@ long outcome(const BlockingCall& call, Connect&& again) {
 }  // namespace
 
 static bool listens(int fd) {
-  int yes = 1;
+  int yes = 0;
   socklen_t size = sizeof yes;
   return kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, reinterpret_cast<long>(&yes),
-                      reinterpret_cast<long>(&size)) != 0 ||
+                      reinterpret_cast<long>(&size)) == 0 &&
          yes != 0;
 }
 

@@ -1,9 +1,7 @@
 // See kept.h. A short list under one lock: closes of descriptors on which calls wait are rare.
 #include "io/kept.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include "platform/kernel.h"
 #include "scheduler/scheduler.h"
@@ -26,24 +24,6 @@ Kept* g_list = nullptr;
 }  // namespace
 
 SpinLock& kept_lock() { return g_lock; }
-
-int high_duplicate(int fd) {
-  // Programs expect the lowest free number for their own descriptors.
-  rlimit limit{0, 0};
-  kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
-  long from = limit.rlim_cur > 1024 ? 1000
-              : limit.rlim_cur > 64 ? static_cast<long>(limit.rlim_cur) / 2
-                                    : 0;
-  return static_cast<int>(kernel::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));
-}
-
-int move_up(int fd) {
-  if (fd < 0) return fd;
-  int high = high_duplicate(fd);
-  if (high < 0) return fd;
-  kernel::call(SYS_close, fd);
-  return high;
-}
 
 int kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers) {
   if (fd < 0) return -1;

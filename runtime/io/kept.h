@@ -8,14 +8,10 @@
 // on with it, and the last one closes it.
 #pragma once
 #include "io/descriptor.h"
+#include "platform/own_descriptors.h"
 #include "platform/spin_lock.h"
 
 namespace wisp::io {
-
-// A duplicate of fd out of the way of the program's numbers, or -errno.
-int high_duplicate(int fd);
-// The same file there, `fd` closed; stays where it is if there is no room. Errors pass through.
-int move_up(int fd);
 
 // Held over the end of a life and its kept_publish, so that a claimant never comes too early.
 SpinLock& kept_lock();

@@ -25,9 +25,10 @@ int memfd_create_private(const char* name) {
   long fd = kernel::call(SYS_memfd_create, text, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
   if (fd == -EINVAL) fd = kernel::call(SYS_memfd_create, text, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
-  kernel::call(SYS_fchmod, fd, 0600);
-  own_descriptor_add(static_cast<int>(fd));
-  return static_cast<int>(fd);
+  int high = move_up(static_cast<int>(fd));
+  kernel::call(SYS_fchmod, high, 0600);
+  own_descriptor_add(high);
+  return high;
 }
 
 void memfd_close(int fd) {

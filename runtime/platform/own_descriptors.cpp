@@ -1,6 +1,11 @@
 #include "platform/own_descriptors.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+
 #include <atomic>
+
+#include "platform/kernel.h"
 
 namespace wisp {
 
@@ -24,6 +29,24 @@ bool own_descriptor_in(int first, int last) {
     if (own >= first && own <= last && own >= 0) return true;
   }
   return false;
+}
+
+int high_duplicate(int fd) {
+  // Programs expect the lowest free number for their own descriptors.
+  rlimit limit{0, 0};
+  kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
+  long from = limit.rlim_cur > 1024 ? 1000
+              : limit.rlim_cur > 64 ? static_cast<long>(limit.rlim_cur) / 2
+                                    : 0;
+  return static_cast<int>(kernel::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));
+}
+
+int move_up(int fd) {
+  if (fd < 0) return fd;
+  int high = high_duplicate(fd);
+  if (high < 0) return fd;
+  kernel::call(SYS_close, fd);
+  return high;
 }
 
 }  // namespace wisp

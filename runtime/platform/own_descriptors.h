@@ -10,4 +10,9 @@ void own_descriptor_remove(int fd);
 // Any of first..last. Any thread, signal handlers included.
 bool own_descriptor_in(int first, int last);
 
+// A duplicate of fd out of the way of the program's numbers, or -errno.
+int high_duplicate(int fd);
+// The same file there, `fd` closed; stays where it is if there is no room. Errors pass through.
+int move_up(int fd);
+
 }  // namespace wisp

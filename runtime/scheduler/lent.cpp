@@ -19,6 +19,9 @@ constexpr uint64_t kComputesNs = 4 * 1000 * 1000;  // processor time from which 
 constexpr uint64_t kEveryNs = 5 * 1000 * 1000;     // between two settings
 constexpr uint32_t kMost = 64;                     // threads; further ones keep their weight
 constexpr int kLightest = 19;                      // nice(1)
+// The first setting is worth so many steps: for as many computing tasks as there happen to be, which
+// queue only until each is handed off, nothing is to change.
+constexpr int kFirst = 4;
 
 // SysMonitor's notes.
 struct Lent {
@@ -64,6 +67,7 @@ bool set_weight(const Lent& l, int base, int added) {
   if (!still(l) || l.task->full_weight.load(std::memory_order_relaxed)) return false;
   int now = w->nice_added.load(std::memory_order_relaxed);
   if (base + added > kLightest) added = kLightest - base;
+  if (now == 0 && added < kFirst) return false;
   // One step is not worth a call, but for the last one.
   if (added - now < 2 && now - added < (added == 0 ? 1 : 2)) return now != 0;
   if (!set_nice(l.tid, base + added)) return false;  // upwards, and not privileged
@@ -75,7 +79,7 @@ void count_queued() {
   Scheduler& s = g_scheduler;
   uint64_t n = s.global.size();
   for (uint32_t i = 0; i < s.carrier_count; ++i) n += s.carriers[i].queue.size();
-  g_queued = (g_queued * 7 + n * 256) / 8;
+  g_queued = (g_queued * 15 + n * 256) / 16;
 }
 
 }  // namespace
