@@ -19,8 +19,8 @@ constexpr uint64_t kComputesNs = 4 * 1000 * 1000;  // processor time from which 
 constexpr uint64_t kEveryNs = 5 * 1000 * 1000;     // between two settings
 constexpr uint32_t kMost = 64;                     // threads; further ones keep their weight
 constexpr int kLightest = 19;                      // nice(1)
-// The first setting is worth so many steps: for as many computing tasks as there happen to be, which
-// queue only until each is handed off, nothing is to change.
+// The first setting is worth so many steps: for as many computing tasks as there happen to be,
+// which queue only until each is handed off, nothing is to change.
 constexpr int kFirst = 4;
 
 // SysMonitor's notes.
