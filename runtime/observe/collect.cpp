@@ -43,7 +43,7 @@ void fill(CarrierRecord* r, const Carrier& c, const Times& now) {
   WispTask* running = c.current.load(std::memory_order_acquire);
   r->running = id_of(running);
   Worker* worker = peek(c.worker);
-  r->worker_tid = worker != nullptr ? peek(worker->tid) : 0;
+  r->worker_tid = worker != nullptr ? worker->tid.load(std::memory_order_relaxed) : 0;
   r->switches = read(c.switches);
   r->parks = read(c.parks);
   r->unparks = read(c.unparks);
@@ -77,7 +77,7 @@ void fill(CarrierRecord* r, const Carrier& c, const Times& now) {
 }
 
 void fill(WorkerRecord* r, const Worker& w) {
-  r->tid = peek(w.tid);
+  r->tid = w.tid.load(std::memory_order_relaxed);
   Carrier* c = peek(w.carrier);
   r->carrier = c != nullptr ? c->index : kNone;
   r->task = id_of(peek(w.current));
@@ -102,7 +102,7 @@ void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times&
   Carrier* c = peek(t.carrier);
   r->carrier = c != nullptr ? c->index : kNone;
   Worker* w = t.worker.load(std::memory_order_relaxed);
-  r->worker_tid = w != nullptr ? peek(w->tid) : 0;
+  r->worker_tid = w != nullptr ? w->tid.load(std::memory_order_relaxed) : 0;
   r->wait_fd = -1;
   for (uint32_t i = 0; i + 1 < kNameSize; ++i) r->name[i] = peek(t.name[i]);
   r->stack_low = reinterpret_cast<uint64_t>(peek(t.stack.base));
@@ -194,7 +194,8 @@ size_t collect(void* to, size_t room) {
   size_t at = workers_at;
   uint32_t workers = 0;
   for (Worker* w = s.all_workers.load(std::memory_order_acquire); w != nullptr; w = w->all_next) {
-    if (peek(w->tid) == 0) continue;  // no kernel thread yet, or none any more
+    if (w->tid.load(std::memory_order_relaxed) == 0)
+      continue;  // no kernel thread yet, or none any more
     if (at + sizeof(WorkerRecord) > room) break;
     fill(reinterpret_cast<WorkerRecord*>(base + at), *w);
     at += sizeof(WorkerRecord);

@@ -84,7 +84,7 @@ Stall stall_of(const Worker& w, const WispTask* task, uint32_t carrier, uint64_t
   stall.runs = task->times_run.load(std::memory_order_relaxed);
   stall.carrier = carrier;
   stall.system_call = -1;
-  stall.worker_tid = peek(w.tid);
+  stall.worker_tid = w.tid.load(std::memory_order_relaxed);
   stall.since = w.stall.since;
   stall.held_ns = ticks_to_ns(now - w.stall.since);
   stall.cpu_ns = kernel_thread_cpu_ns(stall.worker_tid) - w.stall.cpu_ns;
@@ -110,7 +110,7 @@ bool follow(const Stall& stall) {
       if (s.task == stall.task) {
         note(w, s);
         w->stall.since = stall.since;
-        w->stall.cpu_ns = kernel_thread_cpu_ns(peek(w->tid));
+        w->stall.cpu_ns = kernel_thread_cpu_ns(w->tid.load(std::memory_order_relaxed));
         w->stall.reported = true;
         return true;
       }
@@ -145,7 +145,7 @@ void scan(Worker* w, uint64_t threshold_ns, uint64_t from, StallFound found, voi
     // A yield without a dispatch leaves the older stamp.
     bool yielded = s.dispatched_at == notes.dispatched_at && s.task == notes.task;
     notes.since = yielded ? now : s.dispatched_at;
-    notes.cpu_ns = kernel_thread_cpu_ns(peek(w->tid));
+    notes.cpu_ns = kernel_thread_cpu_ns(w->tid.load(std::memory_order_relaxed));
   }
   note(w, s);
   if (s.region_end == ~0ull) {  // it blocks, and has said so

@@ -103,7 +103,8 @@ struct Worker {
   bool searching = false;  // counted in IdleSet::searching
   uint32_t random = 1;
   uint64_t spin_ticks = 0;  // how long to search before sleeping; learned
-  int tid = 0;              // kernel tid
+  // Kernel tid; 0: no kernel thread. Relaxed: who acts on it knows otherwise whose it is.
+  std::atomic<int> tid{0};
   // Set by who wakes it (placement.h), under the order of `wake`.
   int waker_processor = -1;  // -1: unknown
   bool kept_off = false;     // its affinity leaves out waker_processor

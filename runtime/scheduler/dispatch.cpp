@@ -23,7 +23,7 @@ constexpr uint64_t kSliceUs = 200;
 constexpr uint64_t kTrustedSliceUs = 300;
 
 uint64_t measured_cpu(const Worker* w, uint64_t wall) {
-  uint64_t used = ns_to_ticks(kernel_thread_cpu_ns(w->tid));
+  uint64_t used = ns_to_ticks(kernel_thread_cpu_ns(w->tid.load(std::memory_order_relaxed)));
   uint64_t had =
       w->cpu_seen.load(std::memory_order_relaxed) + w->cpu_charged.load(std::memory_order_relaxed);
   uint64_t mine = used > had ? used - had : 0;
@@ -31,7 +31,8 @@ uint64_t measured_cpu(const Worker* w, uint64_t wall) {
 }
 
 void forget_own_cpu(Worker* w) {
-  w->cpu_seen.store(ns_to_ticks(kernel_thread_cpu_ns(w->tid)), std::memory_order_relaxed);
+  w->cpu_seen.store(ns_to_ticks(kernel_thread_cpu_ns(w->tid.load(std::memory_order_relaxed))),
+                    std::memory_order_relaxed);
   w->cpu_charged.store(0, std::memory_order_relaxed);
 }
 

@@ -93,10 +93,11 @@ bool lend(WispTask* task) {
     if (!task->handoff.move(HandOff::Requested, HandOff::Taken)) return false;
     w->lent_to.store(task, std::memory_order_relaxed);
   }
-  uint64_t cpu_ns = kernel_thread_cpu_ns(w->tid);
+  int tid = w->tid.load(std::memory_order_relaxed);
+  uint64_t cpu_ns = kernel_thread_cpu_ns(tid);
   if (g_count != kMost)
     g_lent[g_count++] =
-        Lent{w, w->tid, task, task->times_run.load(std::memory_order_relaxed), cpu_ns, cpu_ns};
+        Lent{w, tid, task, task->times_run.load(std::memory_order_relaxed), cpu_ns, cpu_ns};
   return true;
 }
 
@@ -129,7 +130,7 @@ LentLook lent_look(uint64_t now_ns) {
 // Under the weight_lock.
 static bool take_away_added(Worker* w) {
   if (w->nice_added.load(std::memory_order_relaxed) == 0) return true;
-  if (!set_nice(w->tid, nice_of_process())) return false;
+  if (!set_nice(w->tid.load(std::memory_order_relaxed), nice_of_process())) return false;
   w->nice_added.store(0, std::memory_order_relaxed);
   return true;
 }

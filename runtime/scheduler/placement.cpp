@@ -49,7 +49,7 @@ void placement_before_wake(Worker* sleeper) {
   if (!process_processors(&set)) return;
   set.words[here / 64] &= ~(1ull << (here % 64));
   // Fails where this processor is the only one: EINVAL.
-  sleeper->kept_off = set_processors(sleeper->tid, set);
+  sleeper->kept_off = set_processors(sleeper->tid.load(std::memory_order_relaxed), set);
 }
 
 void placement_after_wake(Worker* self) {
@@ -59,7 +59,7 @@ void placement_after_wake(Worker* self) {
   if (self->kept_off) {
     self->kept_off = false;
     ProcessorSet set;
-    if (process_processors(&set)) set_processors(self->tid, set);
+    if (process_processors(&set)) set_processors(self->tid.load(std::memory_order_relaxed), set);
   } else if (waker >= 0 && waker == current_processor()) {
     g_keep_off.store(kWakeUps, std::memory_order_relaxed);
   }

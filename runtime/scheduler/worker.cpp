@@ -218,7 +218,7 @@ static struct {
 } g_unused;
 
 static void worker_unused(Worker* w) {
-  w->tid = 0;
+  w->tid.store(0, std::memory_order_relaxed);
   w->carrier = nullptr;
   w->waker_processor = -1;
   w->kept_off = false;
@@ -238,9 +238,10 @@ static void* worker_main(void* argument) {
   me.depth.store(1, std::memory_order_relaxed);
   w->native_self = &me;
   w->native_tp = thread_pointer();
-  w->tid = kernel::gettid();
+  int tid = kernel::gettid();
+  w->tid.store(tid, std::memory_order_relaxed);
   w->signal_mask = kernel::kAllSignals;
-  w->random = static_cast<uint32_t>(w->tid) * 2654435761u | 1;
+  w->random = static_cast<uint32_t>(tid) * 2654435761u | 1;
   w->spin_ticks = us_to_ticks(kMaxSpinUs);
 #if !WISP_SWITCH_FS
   fiber_adopt_thread(&w->fiber);

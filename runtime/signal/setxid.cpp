@@ -47,7 +47,7 @@ static uintptr_t native_tp_here() {
   if (kernel::getpid() != g_scheduler.pid) return 0;  // a forked child: none of these is there
   int tid = kernel::gettid();
   Worker* w = g_scheduler.all_workers.load(std::memory_order_acquire);
-  while (w != nullptr && __atomic_load_n(&w->tid, __ATOMIC_RELAXED) != tid) w = w->all_next;
+  while (w != nullptr && w->tid.load(std::memory_order_relaxed) != tid) w = w->all_next;
   return w != nullptr ? w->native_tp : 0;
 }
 

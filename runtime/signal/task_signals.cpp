@@ -57,7 +57,7 @@ int signal_task(WispTask* task, int sig) {
   // Running, perhaps in a system call: the kernel interrupts it there. If the task has moved on by
   // then, the entry drops the signal, since the bit is not that other task's.
   Worker* w = task->worker.load(std::memory_order_relaxed);
-  if (w != nullptr) send_directed(w->tid, sig);
+  if (w != nullptr) send_directed(w->tid.load(std::memory_order_relaxed), sig);
   return 0;
 }
 

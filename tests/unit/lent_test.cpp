@@ -87,7 +87,7 @@ struct Computing {
 bool all_have_the_weight_of_the_process() {
   int base = nice_of(kernel::getpid());
   for (Worker* w = g_scheduler.all_workers.load(); w != nullptr; w = w->all_next) {
-    int tid = __atomic_load_n(&w->tid, __ATOMIC_RELAXED);
+    int tid = w->tid.load();
     if (tid != 0 && w->lent_to.load() == nullptr && nice_of(tid) != base) return false;
   }
   return true;
