@@ -66,9 +66,8 @@ WISP_EXPORT sighandler_t sigset(int sig, sighandler_t disposition) noexcept {
 }
 
 // libc restores the saved mask by itself, for the kernel thread only: the task's record first.
-static void note_jump(const __jmp_buf_tag* env) {
-  if (env->__mask_was_saved == 0 || !interposing()) return;
-  WispTask* task = current_task();
+static void note_mask(const __jmp_buf_tag* env) {
+  WispTask* task = env->__mask_was_saved != 0 ? calling_task() : nullptr;
   if (task == nullptr) return;
   sigset_t mask;
   sigemptyset(&mask);
@@ -77,27 +76,24 @@ static void note_jump(const __jmp_buf_tag* env) {
   task_mask_change(task, SIG_SETMASK, &mask, nullptr);
 }
 
-extern "C" __attribute__((noreturn, visibility("default"))) void siglongjmp(__jmp_buf_tag* env,
-                                                                            int value) noexcept {
+// libc's function by reference: it may be found only now.
+[[noreturn]] static void jump(void (*&libc_jump)(__jmp_buf_tag*, int), __jmp_buf_tag* env,
+                              int value) {
   real::ensure();
-  note_jump(env);
-  real::siglongjmp(env, value);
+  note_mask(env);
+  libc_jump(env, value);
   __builtin_unreachable();
 }
 
+#define WISP_EXPORT_JUMP extern "C" __attribute__((noreturn, visibility("default"))) void
+
+WISP_EXPORT_JUMP siglongjmp(__jmp_buf_tag* env, int value) noexcept {
+  jump(real::siglongjmp, env, value);
+}
+WISP_EXPORT_JUMP longjmp(__jmp_buf_tag* env, int value) noexcept {
+  jump(real::longjmp, env, value);
+}
 // What both are in programs compiled with _FORTIFY_SOURCE.
-extern "C" __attribute__((noreturn, visibility("default"))) void __longjmp_chk(__jmp_buf_tag* env,
-                                                                               int value) noexcept {
-  real::ensure();
-  note_jump(env);
-  real::__longjmp_chk(env, value);
-  __builtin_unreachable();
-}
-
-extern "C" __attribute__((noreturn, visibility("default"))) void longjmp(__jmp_buf_tag* env,
-                                                                         int value) noexcept {
-  real::ensure();
-  note_jump(env);
-  real::longjmp(env, value);
-  __builtin_unreachable();
+WISP_EXPORT_JUMP __longjmp_chk(__jmp_buf_tag* env, int value) noexcept {
+  jump(real::__longjmp_chk, env, value);
 }

@@ -9,7 +9,7 @@ using namespace wisp;
 
 namespace {
 
-inline bool on_task() { return interposing() && current_task() != nullptr; }
+inline bool on_task() { return calling_task() != nullptr; }
 
 inline int answer(int error) {
   if (WISP_LIKELY(error == 0)) return 0;

@@ -61,13 +61,10 @@ long accept_once(int fd, sockaddr* address, socklen_t* length, int flags) {
 // socket is so already, and would be connected.
 template <typename Connect>
 long outcome(const BlockingCall& call, Connect&& again) {
-  int error = 0;
-  socklen_t size = sizeof error;
-  long r = kernel::call(SYS_getsockopt, call.fd(), SOL_SOCKET, SO_ERROR,
-                        reinterpret_cast<long>(&error), reinterpret_cast<long>(&size));
-  if (r < 0) return r;
+  long error = socket_option(call.fd(), SO_ERROR);
+  if (error < 0) return error;
   if (error == 0) {
-    r = again();
+    long r = again();
     // acquire: as in every look at a life.
     bool same = life_of(call.record()->state.load(std::memory_order_acquire)) == call.life();
     return r == -EISCONN && same ? 0 : r;
@@ -77,14 +74,6 @@ long outcome(const BlockingCall& call, Connect&& again) {
 }
 
 }  // namespace
-
-static bool listens(int fd) {
-  int yes = 0;
-  socklen_t size = sizeof yes;
-  return kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, reinterpret_cast<long>(&yes),
-                      reinterpret_cast<long>(&size)) == 0 &&
-         yes != 0;
-}
 
 long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
   BlockingCall call(fd, Direction::In);
@@ -96,7 +85,9 @@ long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
       [&] {
         AcceptLock lock(&call.record()->accept_lock);
         // What does not listen has no event to wait for: an error at once.
-        return ready_now(call.fd(), POLLIN) || !listens(call.fd()) ? plain() : -EAGAIN;
+        return ready_now(call.fd(), POLLIN) || socket_option(call.fd(), SO_ACCEPTCONN) <= 0
+                   ? plain()
+                   : -EAGAIN;
       },
       plain);
 }

@@ -70,14 +70,6 @@ uint32_t next_life(Descriptor* d, uint32_t flags, int kept) {
   return end_life(d, s, flags, kept, true);
 }
 
-long socket_option(int fd, int option) {
-  int value = 0;
-  socklen_t length = sizeof value;
-  long r = kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&value),
-                        reinterpret_cast<long>(&length));
-  return r < 0 ? r : value;
-}
-
 Kind kind_of_file(int fd, mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFSOCK:
@@ -203,6 +195,14 @@ void descriptor_set_timeout(int fd, bool receive, uint64_t ns) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return;
   (receive ? d->receive_timeout : d->send_timeout).store(ns, std::memory_order_relaxed);
+}
+
+long socket_option(int fd, int option) {
+  int value = 0;
+  socklen_t length = sizeof value;
+  long r = kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&value),
+                        reinterpret_cast<long>(&length));
+  return r < 0 ? r : value;
 }
 
 }  // namespace wisp::io

@@ -37,14 +37,6 @@ long receive_once(int fd, void* buffer, size_t size, int flags, sockaddr* from, 
                       flags, reinterpret_cast<long>(from), reinterpret_cast<long>(length));
 }
 
-int socket_option(int fd, int option) {
-  int value = 0;
-  socklen_t length = sizeof value;
-  kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&value),
-               reinterpret_cast<long>(&length));
-  return value;
-}
-
 // Whether MSG_WAITALL makes the call wait for more than one piece: on streams, but a local one does
 // not wait while it peeks (Linux's unix_stream_read_generic).
 bool waits_for_all(int fd, int flags) {

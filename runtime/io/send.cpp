@@ -19,19 +19,12 @@ long send_message_once(int fd, const msghdr* message, int flags) {
   return kernel::call(SYS_sendmsg, fd, reinterpret_cast<long>(message), flags);
 }
 
-int socket_type(int fd) {
-  int type = 0;
-  socklen_t length = sizeof type;
-  kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, reinterpret_cast<long>(&type),
-               reinterpret_cast<long>(&length));
-  return type;
-}
-
 // EAGAIN on a socket whose own buffer has room: a datagram socket that is not connected, and the
 // addressee is full (AF_UNIX). The kernel has no event for that, and each attempt makes one that
 // says "writable", so a wait would not wait. The kernel's own call does.
 bool full_elsewhere(const BlockingCall& call) {
-  return !call.is(kTcp) && ready_now(call.fd(), POLLOUT) && socket_type(call.fd()) == SOCK_DGRAM;
+  return !call.is(kTcp) && ready_now(call.fd(), POLLOUT) &&
+         socket_option(call.fd(), SO_TYPE) == SOCK_DGRAM;
 }
 
 // A call that has done a part ends with that part, and the error is for the next call; another
@@ -120,7 +113,7 @@ long send_messages(int fd, mmsghdr* messages, unsigned count, int flags) {
   if (count > 1024) count = 1024;  // the kernel's own limit
   // Datagrams go as many at once as there is room for; the one that would wait goes alone. A stream
   // might take the last one in part, so there they all go alone.
-  bool whole = !call.is(kTcp) && socket_type(fd) != SOCK_STREAM;
+  bool whole = !call.is(kTcp) && socket_option(fd, SO_TYPE) != SOCK_STREAM;
   unsigned done = 0;
   while (done < count) {
     if (whole) {

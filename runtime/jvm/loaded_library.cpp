@@ -1,3 +1,4 @@
+// See loaded_library.h.
 #include "jvm/loaded_library.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// See own_descriptors.h.
 #include "platform/own_descriptors.h"
 
 #include <fcntl.h>

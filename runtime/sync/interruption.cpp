@@ -1,3 +1,4 @@
+// See interruption.h.
 #include "sync/interruption.h"
 
 #include <signal.h>
