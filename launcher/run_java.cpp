@@ -12,6 +12,7 @@
 #include "elf_image.h"
 #include "jdk.h"
 #include "jvm/options.h"
+#include "jvm/preload_list.h"
 #include "rewrite.h"
 
 namespace wisp {
@@ -36,14 +37,9 @@ int become(const Jdk& jdk, const std::vector<char*>& argv) {
 }
 
 void preload(const std::string& library, const Options& options, bool count_stripped) {
-  const char* others = getenv("LD_PRELOAD");
-  // Twice in the list is loaded once; but the list should not grow from parent to child.
-  bool there = others != nullptr && strncmp(others, library.c_str(), library.size()) == 0;
-  if (!there) {
-    std::string list = library;
-    if (others != nullptr && *others != '\0') list += std::string(":") + others;
-    setenv("LD_PRELOAD", list.c_str(), 1);
-  }
+  char* list = preload_list(library.c_str(), getenv("LD_PRELOAD"));
+  if (list != nullptr) setenv("LD_PRELOAD", list, 1);
+  free(list);
   setenv("WISP", "1", 1);
   unsetenv("WISP_REEXEC");
   if (count_stripped && options.carriers == 0) {

@@ -51,7 +51,8 @@ constexpr long kCloseRange = 436;
 // Closes [first, last] but for the runtime's own descriptors. One by one where something is known:
 // a wait that begins meanwhile is ended only by who looks right after each close
 // (descriptor_closed). Errors of single ones are none of close_range either; without it in the
-// kernel (before 5.9) all numbers of the table are gone through.
+// kernel (before 5.9), or behind a filter that does not know it, all numbers of the table are gone
+// through.
 long close_all(unsigned first, unsigned last) {
   constexpr unsigned kPart = 1024;  // what descriptor_find knows at once
   long result = 0;
@@ -62,7 +63,8 @@ long close_all(unsigned first, unsigned last) {
                  (io::descriptor_find(static_cast<int>(begin)) != nullptr ||
                   io::runtime_owns(static_cast<int>(begin), static_cast<int>(end)));
     if (!known) result = kernel::call(kCloseRange, begin, end, 0);
-    if (known || (result == -ENOSYS && begin < io::kMaxDescriptors)) {
+    bool refused = result == -ENOSYS || result == -EPERM;
+    if (known || (refused && begin < io::kMaxDescriptors)) {
       for (unsigned n = begin; n <= end; ++n) {
         int fd = static_cast<int>(n);
         if (io::runtime_owns(fd)) continue;
@@ -123,18 +125,26 @@ WISP_EXPORT int dup2(int from, int to) noexcept {
   return dup3(from, to, 0);
 }
 
+// libc has the two from 2.34 on; programs that look for them find ours on an older one as well.
 WISP_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
   real::ensure();
-  if (!interposing() || flags != 0 || first > last) return real::close_range(first, last, flags);
+  if (!interposing() || flags != 0 || first > last)
+    return static_cast<int>(answer(kernel::call(kCloseRange, first, last, flags)));
   return static_cast<int>(answer(close_all(first, last)));
 }
 
 WISP_EXPORT void closefrom(int first) noexcept {
   real::ensure();
-  if (!interposing())
+  if (first < 0) first = 0;
+  if (interposing()) {
+    close_all(static_cast<unsigned>(first), ~0u);
+  } else if (real::closefrom != nullptr) {
     real::closefrom(first);
-  else
-    close_all(first > 0 ? static_cast<unsigned>(first) : 0, ~0u);
+  } else if (kernel::call(kCloseRange, first, ~0u, 0) != 0) {
+    // Nothing is noted: it may be a vfork child, on its parent's table.
+    for (int fd = first; fd < static_cast<int>(io::kMaxDescriptors); ++fd)
+      kernel::call(SYS_close, fd);
+  }
 }
 
 // ---- what changes a file's flags

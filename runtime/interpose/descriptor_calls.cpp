@@ -43,13 +43,9 @@ WISP_EXPORT int eventfd_write(int fd, eventfd_t value) {
   return write(fd, &value, sizeof value) == sizeof value ? 0 : -1;
 }
 
-// A blocking sendfile waits inside the kernel with no way to say "as much as goes now" but
-// O_NONBLOCK, which others would see: the carrier is offered to others meanwhile.
 WISP_EXPORT ssize_t sendfile(int out, int in, off_t* offset, size_t count) noexcept {
-  real::ensure();
-  if (!on_task() || !io::may_block(out)) return real::sendfile(out, in, offset, count);
-  BlockingRegion region;
-  return real::sendfile(out, in, offset, count);
+  if (!on_task()) return real::ensure(), real::sendfile(out, in, offset, count);
+  return answer(io::send_file(out, in, offset, count));
 }
 WISP_EXPORT ssize_t sendfile64(int out, int in, off64_t* offset, size_t count) noexcept {
   return sendfile(out, in, offset, count);

@@ -59,14 +59,20 @@ extern "C" __attribute__((visibility("hidden"))) void wisp_vfork_enter() {
     alignas(BlockingRegion) char region[sizeof(BlockingRegion)];
     new (region) BlockingRegion();
   }
-  ++thread_self().straight;
+  ThreadSelf& self = thread_self();
+  self.in_vfork = true;
+  ++self.straight;
 }
 
 extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long result) {
-  --thread_self().straight;
+  ThreadSelf& self = thread_self();
+  --self.straight;
+  self.in_vfork = false;
   if (WispTask* task = calling_task()) {
     BlockingRegion region;
     FullWeight::end(task);
+  } else if (interposing()) {
+    RuntimeEntry deliver;  // what was put off, when this ends
   }
   if (result >= 0) return result;
   errno = static_cast<int>(-result);
@@ -77,6 +83,7 @@ extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long resu
 // -------------------------
 
 static char* const* environment_of_exec(const char* path, char* const envp[]) {
+  vfork_child_unblock();
   if (!interposing() || g_exec_environment == nullptr) return envp;
   return g_exec_environment(path, envp);
 }
@@ -95,6 +102,7 @@ WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   real::ensure();
   // A launcher executes itself by its path; a bare name is somebody else.
   if (strchr(file, '/') != nullptr) return execve(file, argv, environ);
+  vfork_child_unblock();
   FullWeight inherited(calling_task());
   return real::execvp(file, argv);
 }

@@ -2,7 +2,12 @@
 // thread ids, profilers). What names a thread, waits or yields is answered as the libc function
 // would; everything else goes to the kernel unchanged. Private futexes are the runtime's on every
 // thread, because tasks and kernel threads must meet in one queue.
+//
+// What binds something to the calling kernel thread is refused to a task, with the error of a
+// kernel that does not know it: programs that ask for it can do without (Netty's io_uring probes
+// each flag, tcmalloc has another mode). A task would come by on other threads.
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <signal.h>
 #include <stdarg.h>
 
@@ -38,6 +43,24 @@ long on_futex(long a, long b, long c, long d, long e, long f) {
     return kernel::call(SYS_futex, a, b, c, d, e, f);
   }
   return kernel::call(SYS_futex, a, b, c, d, e, f);
+}
+
+// Linux 6.0 and 6.1; the headers of the build may be older.
+constexpr uint32_t kSingleIssuer = 1u << 12, kDeferTaskrun = 1u << 13;  // IORING_SETUP_*
+constexpr long kRegisterRingDescriptors = 20;  // IORING_REGISTER_RING_FDS, Linux 5.18
+
+bool ring_of_one_thread(long params) {
+  auto* p = reinterpret_cast<const io_uring_params*>(params);
+  return p != nullptr && (p->flags & (kSingleIssuer | kDeferTaskrun)) != 0;
+}
+
+// Requests are cancelled at the end of the kernel thread that made them.
+long on_ring_enter(long fd, long submit, long wanted, long flags, long e, long f) {
+  worker_stays();
+  if (wanted == 0 || (flags & IORING_ENTER_GETEVENTS) == 0)
+    return kernel::call(SYS_io_uring_enter, fd, submit, wanted, flags, e, f);
+  BlockingRegion region;
+  return kernel::call(SYS_io_uring_enter, fd, submit, wanted, flags, e, f);
 }
 
 // A signal to a task by its tid, as profilers send it. False: not a task's tid.
@@ -81,6 +104,18 @@ WISP_EXPORT long syscall(long number, ...) {
       if (fd >= 0) io::descriptor_created(static_cast<int>(fd), io::kStraight, 0);
       return answer(fd);
     }
+    case SYS_io_uring_setup:
+      if (current_task() != nullptr && ring_of_one_thread(b)) return answer(-EINVAL);
+      break;
+    case SYS_io_uring_register:
+      if (current_task() != nullptr && b == kRegisterRingDescriptors) return answer(-EINVAL);
+      break;
+    case SYS_io_uring_enter:
+      if (current_task() == nullptr) break;
+      return answer(on_ring_enter(a, b, c, d, e, f));
+    case SYS_rseq:
+      if (current_task() != nullptr) return answer(-ENOSYS);
+      break;
     case SYS_tgkill:
       if (long result; a == kernel::getpid() && signal_task(b, c, &result)) return answer(result);
       break;

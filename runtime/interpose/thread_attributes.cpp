@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "interpose/entry.h"
 #include "interpose/threads.h"
@@ -133,13 +134,19 @@ WISP_EXPORT int pthread_getschedparam(pthread_t thread, int* policy, sched_param
   return 0;
 }
 
+// 0 or an errno. SCHED_RESET_ON_FORK may be or'ed to the class.
+static int class_for_task(int policy, const sched_param* param) {
+  policy &= ~SCHED_RESET_ON_FORK;
+  if (policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE)
+    return param->sched_priority == 0 ? 0 : EINVAL;
+  return EPERM;  // real-time: a task cannot promise it
+}
+
 WISP_EXPORT int pthread_setschedparam(pthread_t thread, int policy,
                                       const sched_param* param) noexcept {
   real::ensure();
   if (known_task(thread) == nullptr) return real::pthread_setschedparam(thread, policy, param);
-  if (policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE)
-    return param->sched_priority == 0 ? 0 : EINVAL;
-  return EPERM;  // real-time: a task cannot promise it
+  return class_for_task(policy, param);
 }
 
 WISP_EXPORT int pthread_setschedprio(pthread_t thread, int priority) noexcept {
@@ -165,6 +172,43 @@ WISP_EXPORT int getpriority(__priority_which_t which, id_t who) noexcept {
   real::ensure();
   if (which == PRIO_PROCESS && is_task(who)) who = static_cast<id_t>(kernel::getpid());
   return real::getpriority(which, who);
+}
+
+// By tid, as the above: a class that promises nothing is accepted, a real-time one refused.
+WISP_EXPORT int nice(int added) noexcept {
+  real::ensure();
+  if (!is_task(0)) return real::nice(added);
+  if (added < 0 && geteuid() != 0) {
+    errno = EPERM;
+    return -1;
+  }
+  int sum = getpriority(PRIO_PROCESS, 0) + added;
+  return sum < -20 ? -20 : sum > 19 ? 19 : sum;
+}
+
+static int accepted(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+WISP_EXPORT int sched_getscheduler(pid_t who) noexcept {
+  real::ensure();
+  return real::sched_getscheduler(is_task(static_cast<id_t>(who)) ? kernel::getpid() : who);
+}
+WISP_EXPORT int sched_getparam(pid_t who, sched_param* param) noexcept {
+  real::ensure();
+  return real::sched_getparam(is_task(static_cast<id_t>(who)) ? kernel::getpid() : who, param);
+}
+WISP_EXPORT int sched_setscheduler(pid_t who, int policy, const sched_param* param) noexcept {
+  real::ensure();
+  if (!is_task(static_cast<id_t>(who))) return real::sched_setscheduler(who, policy, param);
+  return accepted(param == nullptr ? EINVAL : class_for_task(policy, param));
+}
+WISP_EXPORT int sched_setparam(pid_t who, const sched_param* param) noexcept {
+  real::ensure();
+  if (!is_task(static_cast<id_t>(who))) return real::sched_setparam(who, param);
+  return accepted(param == nullptr || param->sched_priority != 0 ? EINVAL : 0);
 }
 
 // A task runs wherever a carrier does: it answers with the affinity of the process, and a wish to

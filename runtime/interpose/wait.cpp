@@ -22,8 +22,10 @@ inline auto waiting(int options, F&& call) {
   return call();
 }
 
-// What wait4 reports of an ended child.
+// What wait4 reports of a child that ended, or, traced by the caller, stopped.
 int status_of(const siginfo_t& info) {
+  if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+    return (info.si_status & 0xffff) << 8 | 0x7f;
   if (info.si_code == CLD_EXITED) return (info.si_status & 0xff) << 8;
   return info.si_status | (info.si_code == CLD_DUMPED ? WCOREFLAG : 0);
 }

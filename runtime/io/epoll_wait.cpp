@@ -14,6 +14,7 @@ static long look(int epoll, epoll_event* events, int max, int timeout) {
 
 long epoll_wait_until(int epoll, epoll_event* events, int max, uint64_t deadline) {
   Descriptor* d = descriptor_get(epoll);
+  WakeDuty duty;
   for (;;) {
     uint32_t life = 0, seen = 0;
     if (d != nullptr) {
@@ -22,7 +23,8 @@ long epoll_wait_until(int epoll, epoll_event* events, int max, uint64_t deadline
     }
     long r = look(epoll, events, max, 0);
     if (r != 0) return r;
-    Wait w = d != nullptr ? wait_for(epoll, d, life, Direction::In, seen, deadline) : Wait::Refused;
+    Wait w = d != nullptr ? wait_for(epoll, d, life, Direction::In, seen, deadline, &duty)
+                          : Wait::Refused;
     switch (w) {
       case Wait::TimedOut:
         return look(epoll, events, max, 0);  // as the kernel: a last look

@@ -7,6 +7,12 @@
 // the pump moves the word after the waiter has read it: either the waiter's comparison fails, or it
 // has set bit 0 before and the pump's unpark, which takes the same lock, finds it. The registration
 // itself is such an edge if the descriptor is ready by then.
+//
+// Of several who wait to receive the pump wakes one, and that one, when it leaves, the next
+// (WakeDuty). Whoever clears bit 0 wakes somebody afterwards; whoever finds it clear although
+// others are parked has moved the word, or left, before that somebody tries. So what one wake-up
+// too few brought is found by the try of the next, and passed on from there until a try finds
+// nothing.
 #include "io/event_pump.h"
 
 #include <sys/epoll.h>
@@ -16,12 +22,12 @@
 #include "io/kept.h"
 #include "io/poll_wait.h"
 #include "io/ring.h"
+#include "io/wait.h"
 #include "platform/backoff.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
 #include "platform/own_descriptors.h"
 #include "scheduler/poller.h"
-#include "sync/parking_lot.h"
 
 namespace wisp::io {
 
@@ -47,13 +53,15 @@ inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);
 }
 
-// Moves a word and wakes all who are parked on it.
-inline void move(std::atomic<uint32_t>* word) {
+constexpr uint32_t kAll = ~0u;
+
+// Moves a word and wakes the oldest n who are parked on it (see WakeDuty).
+inline void move(std::atomic<uint32_t>* word, uint32_t n) {
   uint32_t w = word->load(std::memory_order_relaxed);
   // seq_cst: release for what was written before (the life, flags); a locked instruction anyway.
   while (!word->compare_exchange_weak(w, (w & ~1u) + 2)) {
   }
-  if ((w & 1) != 0) ParkingLot::unpark(word, ~0u);
+  if ((w & 1) != 0) wake_parked(word, n);
 }
 
 // A deadline of the scheduler's as a relative timeout.
@@ -87,16 +95,17 @@ bool deliver(const epoll_event& event) {
   uint64_t state = d->state.load(std::memory_order_acquire);
   if (WISP_UNLIKELY(life_of(state) != life)) return false;
   uint32_t e = event.events;
-  if (WISP_UNLIKELY((e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0 &&
-                    (state & kNeverDrained) == 0)) {
+  // What is there for every reader, and for the next one as well.
+  bool lasting = (e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0;
+  if (WISP_UNLIKELY(lasting && (state & kNeverDrained) == 0)) {
     // Before the word moves: a reader that sees it moved sees the flag as well.
     bool end = (e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     descriptor_set_flags(d, life, kNeverDrained | (end ? kEnded : 0), 0);
   }
   bool all = (e & (EPOLLHUP | EPOLLERR)) != 0;
   bool in = all || (e & (EPOLLIN | EPOLLPRI | EPOLLRDHUP)) != 0, out = all || (e & EPOLLOUT) != 0;
-  if (in) move(&d->in);
-  if (out) move(&d->out);
+  if (in) move(&d->in, lasting ? kAll : 1);
+  if (out) move(&d->out, kAll);
   // seq_cst: poll_wait.cpp publishes its nodes, then asks the kernel once more; see there.
   if (WISP_UNLIKELY(d->pollers.load() != nullptr))
     poll_nodes_wake(
@@ -291,8 +300,8 @@ bool runtime_owns(int first, int last) {
 }
 
 void descriptor_wake_all(Descriptor* d) {
-  move(&d->in);
-  move(&d->out);
+  move(&d->in, kAll);
+  move(&d->out, kAll);
   if (d->pollers.load() != nullptr) poll_nodes_wake(d, kPollAll);
 }
 

@@ -89,6 +89,14 @@ bool ends_as_poll_says(int fd, size_t size) {
   return mode.c_cc[VMIN] != 0 && mode.c_cc[VTIME] == 0 && mode.c_cc[VMIN] <= size;
 }
 
+// The terminal belongs to another process group: a read stops the job (SIGTTIN), or fails, at once,
+// and not when there is something to read, of which poll(2) tells. Not our terminal: no.
+bool in_background(int fd) {
+  pid_t foreground = 0;
+  return kernel::call(SYS_ioctl, fd, TIOCGPGRP, reinterpret_cast<long>(&foreground)) == 0 &&
+         foreground != kernel::call(SYS_getpgid, 0);
+}
+
 // The descriptor is of another kind than its record says: learn it again.
 void relearn(BlockingCall& call) {
   descriptor_set_flags(call.record(), call.life(), 0,
@@ -112,7 +120,8 @@ long read_vector(int fd, const iovec* parts, int count) {
     }
     if (call.kind() == kDisk) return disk_read(fd, parts, count, kFilePosition);
     if (call.straight()) return read_once(fd, parts, count);
-    if (call.kind() == kTerminal && !ends_as_poll_says(fd, total(parts, count)))
+    if (call.kind() == kTerminal &&
+        (in_background(fd) || !ends_as_poll_says(fd, total(parts, count))))
       return call.make([&] { return read_once(fd, parts, count); });
     return call_until_done(
         call, [&] { return read_nowait(call, parts, count); },

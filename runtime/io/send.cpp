@@ -27,10 +27,6 @@ bool full_elsewhere(const BlockingCall& call) {
          socket_option(call.fd(), SO_TYPE) == SOCK_DGRAM;
 }
 
-// A call that has done a part ends with that part, and the error is for the next call; another
-// attempt would take it off the socket.
-bool failed(int fd) { return ready_now(fd, 0); }
-
 }  // namespace
 
 long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,

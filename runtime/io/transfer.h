@@ -37,8 +37,11 @@ inline long write(int fd, const void* buffer, size_t size) {
   return write_vector(fd, &one, 1);
 }
 
-// A call that moves bytes out of or into a descriptor inside the kernel (sendfile, splice) and
-// would block there: true if it had better be made in a BlockingRegion.
+// sendfile(2): `in` is a file, offset may be null (its file position).
+long send_file(int out, int in, off_t* offset, size_t count);
+
+// A call that moves bytes out of or into a descriptor inside the kernel (splice) and would block
+// there: true if it had better be made in a BlockingRegion.
 bool may_block(int fd);
 
 }  // namespace wisp::io

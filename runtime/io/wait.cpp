@@ -32,6 +32,8 @@ bool ready_now(int fd, short events) {
                       8) > 0;
 }
 
+bool failed(int fd) { return ready_now(fd, 0); }
+
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {
   uint64_t s = d->state.load(std::memory_order_acquire);
   if (WISP_UNLIKELY(life_of(s) != life)) return Wait::Ended;
@@ -83,12 +85,39 @@ bool count_caller(Descriptor* d, uint32_t life, bool in) {
 
 }  // namespace
 
+// The bit is set again under the lock under which it was set: nobody can come in between and find
+// it clear while he waits.
+void wake_parked(std::atomic<uint32_t>* word, uint32_t n) {
+  ParkingLot::unpark(word, n, [word](uint32_t, bool more) {
+    // relaxed: see event_pump.cpp, the lock orders it with those who park.
+    if (more) word->fetch_or(1, std::memory_order_relaxed);
+  });
+}
+
+void WakeDuty::woken(Descriptor* d, Direction direction) {
+  // relaxed: who was parked before us was so before the event, whose wake-up we have seen. Found
+  // clear by another event's pump that is about to wake the next: then that one tries after us.
+  bool others = (d->in.load(std::memory_order_relaxed) & 1) != 0;
+  of_ = others && direction == Direction::In ? d : nullptr;
+  // A handler may run for long before the next try, or never come back (siglongjmp).
+  if (WISP_UNLIKELY(of_ != nullptr) && thread_self().pending_signals.load() != 0) pass_on();
+}
+
+void WakeDuty::pass_on() {
+  RuntimeEntry entry;
+  std::atomic<uint32_t>* word = &of_->in;
+  of_ = nullptr;
+  if ((word->fetch_and(~1u, std::memory_order_relaxed) & 1) != 0) wake_parked(word, 1);
+}
+
 Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
-              uint64_t deadline) {
+              uint64_t deadline, WakeDuty* duty) {
   Wait ready = make_ready(fd, d, life, false);
   if (WISP_UNLIKELY(ready != Wait::Ready)) return ready;
   RuntimeEntry entry;
+  WakeDuty at_once;
   WakeReason reason = park_on(word_of(d, direction), seen, deadline);
+  if (reason == WakeReason::Unparked) (duty != nullptr ? duty : &at_once)->woken(d, direction);
   if (WISP_UNLIKELY(life_of(d->state.load(std::memory_order_acquire)) != life)) return Wait::Ended;
   if (reason == WakeReason::TimedOut) return Wait::TimedOut;
   if (WISP_UNLIKELY(reason == WakeReason::Interrupted)) return interrupted(entry.task());
@@ -116,6 +145,7 @@ long BlockingCall::wait(uint32_t seen) {
   if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
   if (!count_caller(d_, life(), true)) return -EBADF;
   WakeReason reason = park_on(word_of(d_, direction_), seen, deadline_);
+  if (WISP_LIKELY(reason == WakeReason::Unparked)) duty_.woken(d_, direction_);
   Wait signal = reason == WakeReason::Interrupted ? interrupted(entry.task()) : Wait::Ready;
   if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life())) {
     // No duplicate could be had.

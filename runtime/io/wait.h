@@ -21,10 +21,38 @@ enum class Wait {
 
 enum class Direction { In, Out };
 
+// What an event that woke one of several waiters leaves to that one. Data or a connection that
+// arrives wakes the oldest waiter only, as in the kernel (all of them for an end, an error, room to
+// write). Whoever was woken and leaves, with or without success, wakes the next, who tries and
+// waits again if nothing is left. Who parks after the wake-up is owed nothing: its try came after
+// the event. So it is enough to look once, when woken, whether others wait.
+class WakeDuty {
+ public:
+  WakeDuty() = default;
+  ~WakeDuty() {
+    if (WISP_UNLIKELY(of_ != nullptr)) pass_on();
+  }
+  WakeDuty(const WakeDuty&) = delete;
+  WakeDuty& operator=(const WakeDuty&) = delete;
+
+  // Right after a park on a word of d that an event ended. A former duty is void: its owner has
+  // tried since, in vain, or it would not have parked again.
+  void woken(Descriptor* d, Direction direction);
+
+ private:
+  void pass_on();
+  Descriptor* of_ = nullptr;
+};
+
 // One wait of a call that does not hold the file while it waits (poll, epoll_wait).
-// deadline: kForever = none.
+// deadline: kForever = none. duty: the caller takes what it waits for and passes the wake-up on
+// when it leaves; without it the wake-up is passed on at once, because who only looks takes
+// nothing.
 Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
-              uint64_t deadline);
+              uint64_t deadline, WakeDuty* duty = nullptr);
+
+// Wakes the oldest `n` of those who are parked on a readiness word; if some remain, bit 0 says so.
+void wake_parked(std::atomic<uint32_t>* word, uint32_t n);
 
 // Makes sure that events of this life arrive: Ready, Ended, Refused or WouldBlock.
 // `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
@@ -34,6 +62,9 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);
 // poll(2) fail even with a timeout of 0 (Linux's do_poll): that is no answer, so false, and the
 // wait that follows finds out whether the number still stands for the same file.
 bool ready_now(int fd, short events);
+// Whether an error or a hang-up stands on it. A call that has done a part ends with that part, and
+// the error is for the next call; another attempt would take it off the socket.
+bool failed(int fd);
 
 inline uint32_t word_value(const std::atomic<uint32_t>& word) {
   // acquire: what the pump knew when it moved the word.
@@ -98,6 +129,7 @@ class BlockingCall {
   // From the end of a life to the next wait the call stays inside the runtime: a signal sent after
   // the close finds it waiting, as it would in the kernel.
   bool inside_ = false;
+  WakeDuty duty_;
 };
 
 // attempt() is the call made without blocking (-EAGAIN: it would), plain() the call itself.

@@ -18,6 +18,7 @@
 #include "jvm/load_order.h"
 #include "jvm/loaded_library.h"
 #include "jvm/options.h"
+#include "jvm/preload_list.h"
 
 namespace wisp {
 namespace {
@@ -76,9 +77,10 @@ char** second_environment(const char* library, const char* options) {
   const char* before = remove_variable(vector, &count, "WISP_OPTIONS");
   remove_variable(vector, &count, "WISP");
   remove_variable(vector, &count, "WISP_REEXEC");
-  bool more_libraries = preload != nullptr && *preload != '\0';
-  vector[count++] =
-      assignment("LD_PRELOAD", library, more_libraries ? ":" : "", more_libraries ? preload : "");
+  char* list = preload_list(library, preload);
+  if (list == nullptr) return nullptr;
+  vector[count++] = assignment("LD_PRELOAD", list, "", "");
+  free(list);
   vector[count++] = strdup("WISP=1");
   vector[count++] = strdup("WISP_REEXEC=1");
   // Not left to the command line: a host program may have passed them by JNI.

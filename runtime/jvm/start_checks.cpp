@@ -1,6 +1,7 @@
 // See start_checks.h. The cheapest checks first; each names one missing thing.
 #include "jvm/start_checks.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 
@@ -36,7 +37,15 @@ static bool shadow_stack_on() {
 #endif
 }
 
+// The JDK's library for chaining signal handlers, between us and libc: to it we would look like the
+// program, and the JVM's handlers would go to the program's instead.
+static bool signal_chaining_behind_us() {
+  return dlsym(RTLD_NEXT, "JVM_begin_signal_setting") != nullptr;
+}
+
 const char* why_not() {
+  if (signal_chaining_behind_us())
+    return "libjsig.so comes behind libwisp.so: name it first in LD_PRELOAD";
   if (kernel_too_old()) return "the kernel is older than 4.14";
   if (!kernel::membarrier_register()) return "the kernel refuses membarrier(2)";
   if (shadow_stack_on()) return "the process has a shadow stack (CET)";

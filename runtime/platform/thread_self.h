@@ -27,6 +27,8 @@ struct ThreadSelf {
   // > 0: interposed functions go straight to libc (a vfork child, the runtime's own kernel
   // threads).
   uint32_t straight = 0;
+  // Between the two halves of vfork (interpose/process.cpp), in the parent and in the child.
+  bool in_vfork = false;
   // Set while this thread polls for events: ready() puts woken tasks here (scheduler/poller.h).
   TaskList* collect = nullptr;
   // JVM_StartThread is running on this thread: the next pthread_create makes a Java thread

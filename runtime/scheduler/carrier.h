@@ -122,6 +122,10 @@ struct Worker {
   SpinLock weight_lock;
   std::atomic<const WispTask*> lent_to{nullptr};
   std::atomic<int> nice_added{0};
+  // The program has made requests to an io_uring of its own from here, and the kernel would cancel
+  // those at the end of the thread: it does not end, and is not made lighter, which might end it.
+  // Set on this thread; SysMonitor, who looks, may be late: relaxed.
+  std::atomic<bool> stays{false};
   bool left_pump_for_timer = false;  // its own note: see send_to_pump_instead (sleep.cpp)
   Worker* next = nullptr;            // in the spare list
   Worker* all_next = nullptr;

@@ -275,6 +275,7 @@ void yield_current(WispTask* self) {
       account_lent(self, nullptr);
       self->carrier = c;
       self->handoff.set(HandOff::None);
+      bump(c->switches);  // as in ~BlockingRegion: its tick begins anew
       c->current.store(self, std::memory_order_release);
       trace(c, TraceKind::Run, self);
     } else {

@@ -8,6 +8,8 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 
@@ -64,7 +66,8 @@ int steps_for(uint64_t queued_256, uint32_t carriers) {
 bool set_weight(const Lent& l, int base, int added) {
   Worker* w = l.worker;
   SpinGuard guard(w->weight_lock);
-  if (!still(l) || l.task->full_weight.load(std::memory_order_relaxed)) return false;
+  if (!still(l) || l.task->full_weight.load(std::memory_order_relaxed) != 0) return false;
+  if (w->stays.load(std::memory_order_relaxed)) return false;
   int now = w->nice_added.load(std::memory_order_relaxed);
   if (base + added > kLightest) added = kLightest - base;
   if (now == 0 && added < kFirst) return false;
@@ -95,9 +98,13 @@ bool lend(WispTask* task) {
   }
   int tid = w->tid.load(std::memory_order_relaxed);
   uint64_t cpu_ns = kernel_thread_cpu_ns(tid);
-  if (g_count != kMost)
-    g_lent[g_count++] =
-        Lent{w, tid, task, task->times_run.load(std::memory_order_relaxed), cpu_ns, cpu_ns};
+  Lent note{w, tid, task, task->times_run.load(std::memory_order_relaxed), cpu_ns, cpu_ns};
+  // The task may have come back to a carrier and lost it again without a switch in between.
+  Lent* end = g_lent + g_count;
+  Lent* mine = std::find_if(g_lent, end, [w](const Lent& l) { return l.worker == w; });
+  if (mine == end && g_count == kMost) return true;
+  if (mine == end) ++g_count;
+  *mine = note;
   return true;
 }
 
@@ -165,7 +172,8 @@ void FullWeight::begin(WispTask* self) {
   RuntimeEntry entry;
   // Before the lock: SysMonitor, who adds to the weight under it, sees this there or was there
   // first.
-  self->full_weight.store(true, std::memory_order_relaxed);
+  self->full_weight.store(self->full_weight.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
   for (;;) {
     Worker* w = self->worker.load(std::memory_order_relaxed);
     {
@@ -176,6 +184,9 @@ void FullWeight::begin(WispTask* self) {
   }
 }
 
-void FullWeight::end(WispTask* self) { self->full_weight.store(false, std::memory_order_relaxed); }
+void FullWeight::end(WispTask* self) {
+  self->full_weight.store(self->full_weight.load(std::memory_order_relaxed) - 1,
+                          std::memory_order_relaxed);
+}
 
 }  // namespace wisp

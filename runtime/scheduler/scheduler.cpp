@@ -117,6 +117,8 @@ WispTask* runtime_enter_slow(WispTask* task) {
 }
 
 void runtime_leave_slow(ThreadSelf& self) {
+  // A vfork child that gave a lock back: the signals are its parent's, who delivers them.
+  if (self.straight != 0) return;
   if (g_deliver_signals != nullptr) g_deliver_signals(self);
 }
 
@@ -186,6 +188,11 @@ uint64_t task_cpu_ns(const WispTask* task) {
 
 uintptr_t task_worker_tp(const WispTask* task) {
   return task->worker.load(std::memory_order_relaxed)->native_tp;
+}
+
+void worker_stays() {
+  WispTask* self = current_task();
+  self->worker.load(std::memory_order_relaxed)->stays.store(true, std::memory_order_relaxed);
 }
 
 SchedulerTotals scheduler_totals() {

@@ -104,6 +104,11 @@ uint64_t task_cpu_ns(const WispTask* task);
 // The own thread pointer of the kernel thread that the running task is on.
 uintptr_t task_worker_tp(const WispTask* task);
 
+// The kernel thread that the calling task runs on has to outlive the task's stay on it. Outside any
+// RuntimeEntry, right before the system call that makes it so: the task may be moved in between
+// only by its own doing.
+void worker_stays();
+
 struct SchedulerTotals {
   uint64_t tasks, switches, handoffs, steals;
 };

@@ -194,7 +194,9 @@ static void* sysmon_main(void*) {
   uint64_t period = kShortestNs;
   bool pump_was_empty = false;
   for (;;) {
-    g_kick.store(0, std::memory_order_seq_cst);
+    // An exchange: a store would not keep the looks that follow behind it (AArch64), and a notice
+    // that comes after them would be lost with it.
+    g_kick.exchange(0, std::memory_order_seq_cst);
     uint64_t now = monotonic_ns();
     Findings f;
     f.pump_was_empty = pump_was_empty;
@@ -253,7 +255,8 @@ static void* sysmon_main(void*) {
     uint32_t lazy = idle || period > tick ? 1 : 0;
     g_sysmon_lazy.store(lazy, std::memory_order_relaxed);
     // seq_cst: publish how long it sleeps, then look once more. Who leaves work behind pushes it (a
-    // locked instruction), then looks at lazy: one of the two sees the other.
+    // locked instruction), then looks at lazy: one of the two sees the other. With one carrier the
+    // push is a plain store; overlooked there, a task waits for kLongestNs instead of a tick.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if ((lazy != 0 && (carriers_moved(idle) || pump_is_empty())) || deadline_left(deadline, idle)) {
       period = kShortestNs;

@@ -91,7 +91,7 @@ struct alignas(kCacheLine) WispTask {
 
   // It is about to be copied by the kernel: see FullWeight. Owner writes, SysMonitor reads,
   // relaxed.
-  std::atomic<bool> full_weight{false};
+  std::atomic<uint8_t> full_weight{0};
 
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen

@@ -142,11 +142,13 @@ static WispTask* next_task(Worker* w) {
     Carrier* c = w->carrier;
     if (c == nullptr) {  // it lent itself to a handed-off task, which has now parked
       if (!lent_over(w)) return nullptr;
-      if (s.idle.spares() > s.carrier_count + kMaxSpares) return nullptr;
+      if (s.idle.spares() > s.carrier_count + kMaxSpares &&
+          !w->stays.load(std::memory_order_relaxed))
+        return nullptr;
       s.idle.publish_spare(w);
       // A carrier may have been given away with work while there was no spare to take it. seq_cst:
-      // published, then looked; who gives a carrier away publishes that, then looks for a spare
-      // under the same lock: one sees the other.
+      // published, then looked. Who gives a carrier away looks for a spare first, and tells
+      // SysMonitor after it has published the carrier and found none.
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (s.idle.idle() != 0 && any_work_visible() && s.idle.take_back(w)) continue;
       sleep_until_bound(w);

@@ -45,14 +45,42 @@ static void defer(ThreadSelf& self, int sig, siginfo_t* info, void* context) {
     g_poller.load(std::memory_order_relaxed)->interrupt();
 }
 
+// Put off for a flow that did not block them, on a thread whose flow now does: back to the process,
+// of which some other thread may take them.
+static void pass_on_blocked(uint64_t bits) {
+  timespec none{0, 0};
+  for (; bits != 0; bits &= bits - 1) {
+    uint64_t one = bits & -bits;
+    siginfo_t info;
+    long sig = kernel::call(SYS_rt_sigtimedwait, reinterpret_cast<long>(&one),
+                            reinterpret_cast<long>(&info), reinterpret_cast<long>(&none), 8);
+    if (sig > 0)
+      kernel::call(SYS_rt_sigqueueinfo, kernel::getpid(), sig, reinterpret_cast<long>(&info));
+  }
+}
+
 void release_deferred(ThreadSelf& self) {
   // The word is cleared first: a signal that comes from here on is handled or deferred anew.
   uint64_t bits = deferred_here(self).exchange(0, std::memory_order_relaxed);
   if (bits == 0) return;
-  if (self.task != nullptr)
+  if (self.task != nullptr) {
+    pass_on_blocked(bits & self.task->signal_mask);
     kernel::set_signal_mask(self.task->signal_mask);
-  else
+  } else
     kernel::call(SYS_rt_sigprocmask, SIG_UNBLOCK, reinterpret_cast<long>(&bits), 0, 8);
+}
+
+// The child runs on the same thread record, in a process of its own.
+static bool vfork_parent(const ThreadSelf& self) {
+  return self.in_vfork && kernel::getpid() == g_scheduler.pid;
+}
+
+void vfork_child_unblock() {
+  ThreadSelf& self = thread_self();
+  if (!self.in_vfork || kernel::getpid() == g_scheduler.pid) return;
+  uint64_t bits = deferred_here(self).load(std::memory_order_relaxed);
+  if (self.task != nullptr) bits &= ~self.task->signal_mask;
+  if (bits != 0) kernel::call(SYS_rt_sigprocmask, SIG_UNBLOCK, reinterpret_cast<long>(&bits), 0, 8);
 }
 
 static void run_on_task(WispTask* task, const Action* action, int sig, siginfo_t* info,
@@ -60,6 +88,8 @@ static void run_on_task(WispTask* task, const Action* action, int sig, siginfo_t
   uint64_t* saved = saved_mask(context);
   uint64_t interrupted = *saved;
   uint64_t outer = task->signal_mask;
+  // Blocked here for other flows, unless the task blocks it as well.
+  uint64_t put_off = task->worker.load(std::memory_order_relaxed)->deferred.load() & ~outer;
   // What the kernel has set while we run. Asked for unless it is plain that all is blocked: inside
   // sigsuspend or ppoll the mask in force was not the one that is saved.
   bool all_blocked = (action->mask | kUnblockable) == ~0ull;
@@ -73,12 +103,15 @@ static void run_on_task(WispTask* task, const Action* action, int sig, siginfo_t
   --task->signal_depth;
   // From here to the return nothing may come between; the return sets the mask.
   if (!all_blocked) kernel::set_signal_mask(~0ull);
-  // The handler may have changed the mask to return to, and may have moved to another worker.
-  uint64_t after = *saved == interrupted ? outer : *saved & kMaskable;
+  // The handler may have changed the mask to return to, and may have moved to another worker. If it
+  // has not, we return to the very mask that we interrupted: with two signals at once that is the
+  // one that the kernel has set for the first one's handler, of which not an instruction has run.
+  bool changed = *saved != interrupted;
+  uint64_t after = changed ? *saved & kMaskable : outer;
   Worker* w = task->worker.load(std::memory_order_relaxed);
   task->signal_mask = after;
   w->signal_mask = after;
-  *saved = after | w->deferred.load(std::memory_order_relaxed);
+  *saved = (changed ? after : interrupted & ~put_off) | w->deferred.load(std::memory_order_relaxed);
   // What was sent to the task meanwhile and blocked: comes with the return.
   push_to_kernel(task, ~after);
 }
@@ -93,12 +126,14 @@ static WISP_NOINLINE void run_directed(ThreadSelf& self, const Action* action, i
 extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
   ThreadSelf& self = thread_self();
   // A forked or vforked child, or a thread of the runtime itself.
-  if (!g_live.load(std::memory_order_relaxed) || self.straight != 0) {
+  if (!g_live.load(std::memory_order_relaxed) || (self.straight != 0 && !vfork_parent(self))) {
     if (const Action* a = action_for_delivery(sig)) a->handler(sig, info, context);
     return;
   }
   WispTask* task = self.task;
-  bool inside = self.depth.load(std::memory_order_relaxed) != 0;
+  // What came while a vfork waited for its child is delivered by the system call's return, when
+  // what the handler calls would still go straight to libc: as inside the runtime, it has to wait.
+  bool inside = self.depth.load(std::memory_order_relaxed) != 0 || self.in_vfork;
   if (is_directed(info)) {
     // The bit says for whom it is. Another task than the one meant runs here now, or the right one
     // is inside the runtime: it finds the bit when it leaves.

@@ -47,6 +47,10 @@ bool collect(WispTask* task, int sig, siginfo_t* info);
 // Signals waiting for the task that its mask blocks, for sigpending.
 uint64_t held_signals(WispTask* task);
 
+// In a vfork child, before it executes something: gives back signals that its parent had put off in
+// the moment before, which the child would keep blocked for good. Elsewhere nothing.
+void vfork_child_unblock();
+
 // After a dlopen of this thread (interpose/loader.cpp); called with depth 0.
 extern void (*g_after_dlopen)();
 

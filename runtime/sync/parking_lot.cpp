@@ -53,7 +53,8 @@ WakeReason ParkingLot::wait(Waiter* w, uint64_t deadline_ns) {
   WispTask* self = w->task;
   if (self != nullptr) {
     // pthread_kill sets the pending bit, does a membarrier and then looks for a queued waiter; we
-    // have queued the waiter (a locked instruction) before this load: one of us sees the other.
+    // have queued the waiter before this load, and the membarrier orders the two: one of us sees
+    // the other.
     // The two marks are no reason to stay: what is deferred, the next flow here takes over.
     uint64_t pending = self->self->pending_signals.load(std::memory_order_relaxed) &
                        ~(kDeferredMark | kLoaderMark);

@@ -51,20 +51,20 @@ def jfr(c):
         raise Missing("this JDK has no module jdk.jfr")
     recording = c.folder / "r.jfr"
     text = c.java("ParkAndRun", 6, flags=[f"-XX:StartFlightRecording=settings=profile,filename={recording}",
-                                          "-Xlog:jfr*=off" if c.jdk.major > 11 else "-Xlog:jfr*=off"])
+                                          "-Xlog:jfr*=off"])
     text = "".join(line for line in text.splitlines(True) if line.startswith(("done", "exit")))
     text += f"recorded {recording.stat().st_size > 20000}\n"
-    reader = Path(c.jdk.home) / "bin/jfr"
-    if not reader.is_file():
-        reader = Path("/usr/lib/jvm/temurin-25-jdk-amd64/bin/jfr")
-    found = subprocess.run([str(reader), "summary", str(recording)], stdout=subprocess.PIPE, text=True,
+    reader = c.tool("jfr")
+    found = subprocess.run([reader, "summary", str(recording)], stdout=subprocess.PIPE, text=True,
                            stderr=subprocess.DEVNULL, env=compat.jdks.plain_environment())
     counts = dict(re.findall(r"^ (jdk\.\w+) +(\d+)", found.stdout, re.M))
     (c.folder / "counts").write_text(str(counts))
     for event in ("ThreadPark", "ThreadStart", "JavaMonitorEnter"):
-        text += f"{event} {int(counts.get('jdk.' + event, 0)) > 0}\n"
+        if int(counts.get("jdk." + event, 0)) == 0:
+            raise ValueError(f"no jdk.{event} in {recording}")
+        text += event + "\n"
     # Of our threads: the recorder's own are sampled too.
-    printed = subprocess.run([str(reader), "print", "--events", "jdk.ExecutionSample", str(recording)], text=True,
+    printed = subprocess.run([reader, "print", "--events", "jdk.ExecutionSample", str(recording)], text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=compat.jdks.plain_environment())
     text += f"samples of the program {'ParkAndRun.work(' in printed.stdout}\n"
     return text
@@ -79,6 +79,17 @@ simple("jni-check", "JniCases", LIB / "libjni_cases.so", LIB / "liblate.so", "lo
        "monitor", "identity", flags=["-Xcheck:jni"])
 simple("jni-int", "JniCases", LIB / "libjni_cases.so", LIB / "liblate.so", "locals", "attaching", "monitor",
        flags=["-Xint"])
+
+
+@case("jni-signal-chaining")
+def chaining(c):
+    """The JDK's libjsig.so in LD_PRELOAD, as its documentation says, in front of ours."""
+    found = sorted(Path(c.jdk.home).glob("**/libjsig.so"))
+    if not found:
+        raise Missing("this JDK has no libjsig.so")
+    preload = f"{found[0]}:{compat.LIBRARY}" if c.wisp else str(found[0])
+    return "".join(c.java("Chaining", LIB / "libchaining.so", flags=[flag], env={"LD_PRELOAD": preload})
+                   for flag in ("-Xint", "-XX:-OmitStackTraceInFastThrow"))
 
 
 # ---- JVM services ---------------------------------------------------------------------------------------
@@ -241,9 +252,7 @@ def jstack(c):
 @case("vm-jdb")
 def jdb(c):
     """A debugger steps through a program while other threads run: breakpoints, suspend all, locals, stacks."""
-    debugger = "/usr/lib/jvm/java-17-openjdk-amd64/bin/jdb"
-    if not os.path.exists(debugger):
-        raise Missing("no jdb")
+    debugger = c.tool("jdb")
     agent = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address=127.0.0.1:0"
     if not list(Path(c.jdk.home).glob("**/libjdwp.so")):
         raise Missing("this JDK has no module jdk.jdwp.agent")

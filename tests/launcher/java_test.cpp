@@ -163,6 +163,15 @@ TEST_P(WispJava, OtherPreloadsStay) {
   EXPECT_TRUE(contains(result.err, "LD_PRELOAD=" + kLibrary + ":libm.so.6 ")) << result.err;
 }
 
+// Signal chaining has to see the program's handlers first. The folder does not exist; the name
+// does.
+TEST_P(WispJava, SignalChainingStaysInFront) {
+  Result result = run({"-XX:+UseWisp2"}, {{"LD_PRELOAD", "libm.so.6:/nowhere/libjsig.so"}});
+  EXPECT_EQ(result.exit, 0) << result.all();
+  EXPECT_TRUE(contains(result.err, "LD_PRELOAD=libm.so.6:/nowhere/libjsig.so:" + kLibrary + " "))
+      << result.err;
+}
+
 TEST_P(WispJava, WispZeroIsTheOffSwitch) {
   Result result = run({"-XX:+UseWisp2"}, {{"WISP", "0"}});
   EXPECT_EQ(result.exit, 0) << result.all();

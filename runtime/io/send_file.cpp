@@ -1,0 +1,66 @@
+// sendfile to a stream socket: piece by piece, each when there is room for it, so that a slow reader
+// at the other end holds no kernel thread. A blocking sendfile has no flag for "as much as goes
+// now" but O_NONBLOCK, which others would see.
+#include <poll.h>
+
+#include <algorithm>
+
+#include "io/transfer.h"
+#include "io/wait.h"
+#include "platform/kernel.h"
+
+namespace wisp::io {
+
+namespace {
+
+constexpr size_t kMostPerCall = 0x7ffff000;  // the kernel's MAX_RW_COUNT
+constexpr size_t kLeast = 4096;
+
+// What a stream socket that poll(2) calls writable takes without waiting, or nearly so: TCP is
+// writable from a third of its buffer on (Linux's sk_stream_is_writeable), a local one from three
+// quarters on. A quarter, because pages are counted, not bytes. If it waits after all, then in a
+// BlockingRegion.
+size_t room(int fd) {
+  long buffer = socket_option(fd, SO_SNDBUF);
+  return std::max(kLeast, buffer > 0 ? static_cast<size_t>(buffer) / 4 : 0);
+}
+
+bool is_stream_socket(const BlockingCall& call) {
+  return call.kind() == kSocket &&
+         (call.is(kTcp) || socket_option(call.fd(), SO_TYPE) == SOCK_STREAM);
+}
+
+}  // namespace
+
+long send_file(int out, int in, off_t* offset, size_t count) {
+  BlockingCall call(out, Direction::Out);
+  count = std::min(count, kMostPerCall);
+  auto once = [&](size_t size) {
+    return kernel::call(SYS_sendfile, call.fd(), in, reinterpret_cast<long>(offset),
+                        static_cast<long>(size));
+  };
+  if (call.straight() && call.kind() != kDisk) return once(count);
+  if (!call.has_record() || !is_stream_socket(call)) return call.make([&] { return once(count); });
+  size_t done = 0;
+  for (;;) {
+    uint32_t seen = call.word();
+    long r;
+    if (ready_now(call.fd(), POLLOUT)) {
+      size_t size = std::min(count - done, room(call.fd()));
+      r = call.make([&] { return once(size); });
+      if (r > 0) done += static_cast<size_t>(r);
+      if (r > 0 && done < count) continue;
+    } else {
+      r = call.wait(seen);
+      if (r == 0 && (done == 0 || !failed(call.fd()))) continue;
+      if (r == BlockingCall::kMakeTheCall) {
+        r = call.make([&] { return once(count - done); });
+        if (r > 0) done += static_cast<size_t>(r);
+      }
+    }
+    // All, the end of the file, or what went before an error.
+    return done != 0 ? static_cast<long>(done) : r;
+  }
+}
+
+}  // namespace wisp::io

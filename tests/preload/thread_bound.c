@@ -1,0 +1,149 @@
+// What the kernel binds to one kernel thread, asked for by threads that may move between them.
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "preload.h"
+
+// ---- priorities and classes: of this thread only, and nothing of it stays with another
+
+static void* lowers_itself(void* unused) {
+  errno = 0;
+  int before = getpriority(PRIO_PROCESS, 0);
+  CHECK(nice(3) == before + 3 && nice(0) <= before + 3);
+  struct sched_param zero = {0};
+  CHECK(sched_setscheduler(0, SCHED_BATCH, &zero) == 0);
+  CHECK(sched_setparam(0, &zero) == 0);
+  struct sched_param high = {99};
+  CHECK(sched_setscheduler(0, SCHED_OTHER, &high) == -1 && errno == EINVAL);
+  CHECK(sched_setscheduler(0, 77, &zero) == -1);
+  CHECK(sched_setparam(0, NULL) == -1 && errno == EINVAL);
+  sleep_ms(1);
+  return unused;
+}
+static void* is_ordinary(void* unused) {
+  struct sched_param p = {7};
+  CHECK(sched_getscheduler(0) == SCHED_OTHER && sched_getparam(0, &p) == 0);
+  CHECK(p.sched_priority == 0);
+  CHECK(getpriority(PRIO_PROCESS, 0) == getpriority(PRIO_PROCESS, (id_t)getpid()));
+  // Of the kernel thread that we are on, whoever was there before.
+  CHECK(syscall(SYS_sched_getscheduler, 0) == SCHED_OTHER);
+  CHECK(20 - syscall(SYS_getpriority, PRIO_PROCESS, 0) == getpriority(PRIO_PROCESS, (id_t)getpid()));
+  return unused;
+}
+
+// ---- io_uring: what is for one thread only may be refused, as by an older kernel; a ring without
+// that works from whatever thread comes by
+
+struct ring {
+  int fd;
+  struct io_uring_params p;
+  char *submissions, *completions;
+  struct io_uring_sqe* entries;
+};
+static unsigned* word(char* base, unsigned at) { return (unsigned*)(void*)(base + at); }
+
+static int make_ring(struct ring* r, unsigned flags) {
+  memset(&r->p, 0, sizeof r->p);
+  r->p.flags = flags;
+  r->fd = (int)syscall(SYS_io_uring_setup, 8, &r->p);
+  if (r->fd < 0) return -errno;
+  size_t sq = r->p.sq_off.array + r->p.sq_entries * sizeof(unsigned);
+  size_t cq = r->p.cq_off.cqes + r->p.cq_entries * sizeof(struct io_uring_cqe);
+  size_t all = r->p.sq_entries * sizeof(struct io_uring_sqe);
+  int how = PROT_READ | PROT_WRITE;
+  r->submissions = mmap(NULL, sq, how, MAP_SHARED, r->fd, IORING_OFF_SQ_RING);
+  r->completions = mmap(NULL, cq, how, MAP_SHARED, r->fd, IORING_OFF_CQ_RING);
+  r->entries = mmap(NULL, all, how, MAP_SHARED, r->fd, IORING_OFF_SQES);
+  CHECK(r->submissions != MAP_FAILED && r->completions != MAP_FAILED && r->entries != MAP_FAILED);
+  return 0;
+}
+// A timeout of a millisecond through the ring: its result.
+static int timeout_by(struct ring* r) {
+  struct {
+    long long seconds, ns;
+  } ms = {0, 1000000};
+  unsigned tail = *word(r->submissions, r->p.sq_off.tail);
+  unsigned at = tail & *word(r->submissions, r->p.sq_off.ring_mask);
+  struct io_uring_sqe* e = &r->entries[at];
+  memset(e, 0, sizeof *e);
+  e->opcode = IORING_OP_TIMEOUT;
+  e->addr = (unsigned long)&ms;
+  e->len = 1;
+  word(r->submissions, r->p.sq_off.array)[at] = at;
+  __atomic_store_n(word(r->submissions, r->p.sq_off.tail), tail + 1, __ATOMIC_RELEASE);
+  long done = syscall(SYS_io_uring_enter, r->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+  CHECK(done == 1);
+  unsigned head = *word(r->completions, r->p.cq_off.head);
+  CHECK(__atomic_load_n(word(r->completions, r->p.cq_off.tail), __ATOMIC_ACQUIRE) != head);
+  struct io_uring_cqe* all = (struct io_uring_cqe*)(void*)(r->completions + r->p.cq_off.cqes);
+  int result = all[head & *word(r->completions, r->p.cq_off.ring_mask)].res;
+  __atomic_store_n(word(r->completions, r->p.cq_off.head), head + 1, __ATOMIC_RELEASE);
+  return result;
+}
+static void* uses_rings(void* unused) {
+  // None; IORING_SETUP_SINGLE_ISSUER; that and IORING_SETUP_DEFER_TASKRUN.
+  static const unsigned kinds[] = {0, 1u << 12, 3u << 12};
+  for (int i = 0; i < 3; ++i) {
+    struct ring r;
+    int error = make_ring(&r, kinds[i]);
+    if (error == -ENOSYS || error == -EPERM) return unused;  // no io_uring for us
+    CHECK(error == 0 || (i != 0 && error == -EINVAL));
+    if (error != 0) continue;
+    for (int k = 0; k < 20; ++k) {
+      CHECK(timeout_by(&r) == -ETIME);
+      sleep_ms(1);  // others run here meanwhile, and we go on elsewhere
+      sched_yield();
+    }
+    close(r.fd);
+  }
+  return unused;
+}
+
+// ---- restartable sequences: memory of the caller, which the kernel goes on writing to
+
+static void* wants_rseq(void* unused) {
+  static __thread struct {
+    unsigned words[8];
+  } area __attribute__((aligned(32)));
+  long r = syscall(SYS_rseq, &area, 32, 0, 0x53053053);
+  // libc has registered its own, or the kernel has none; on a thread that moves it must not do.
+  CHECK(r == 0 ? getenv("EXPECT_TASKS") == NULL : r == -1);
+  if (r == 0) CHECK(syscall(SYS_rseq, &area, 32, 1, 0x53053053) == 0);
+  return unused;
+}
+
+// ---- a traced child that stops has not ended
+
+static void* traces(void* unused) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+  CHECK(kill(pid, SIGKILL) == 0);
+  CHECK(waitpid(pid, &status, __WALL) == pid && WIFSIGNALED(status));
+  return unused;
+}
+
+int main(void) {
+  check_tasks();
+  for (int round = 0; round < 5; ++round) {
+    pthread_t t[6];
+    for (int i = 0; i < 6; ++i) t[i] = java(lowers_itself, NULL);
+    for (int i = 0; i < 6; ++i) join(t[i]);
+    for (int i = 0; i < 6; ++i) t[i] = java(is_ordinary, NULL);
+    for (int i = 0; i < 6; ++i) join(t[i]);
+    for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? uses_rings : wants_rseq, NULL);
+    for (int i = 0; i < 6; ++i) join(t[i]);
+    join(java(traces, NULL));
+  }
+  return 0;
+}
