@@ -1,4 +1,5 @@
-# The commands of the house; see README.md. Every target works from a clean clone on Debian 12.
+# The commands of the house; see README.md. Every target works from a clean clone on Debian 12
+# (format needs clang-format, which `make test` installs).
 PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc)

@@ -142,7 +142,8 @@ std::vector<Jdk> jdks_on_this_machine() {
       at = *end == '\0' ? nullptr : end + 1;
     }
   }
-  for (const char* place : {"/usr/lib/jvm", "/usr/java", "/opt/java", "/opt/jdk"}) {
+  for (const char* place :
+       {"/usr/lib/jvm", "/usr/java", "/usr/local/java", "/opt/java", "/opt/jdk"}) {
     add(jdk_at(place));
     add_children(place);
   }

@@ -40,7 +40,8 @@ struct StackCacheLimits {
   size_t resident_bytes = size_t{64} << 20;
 };
 
-// New limits hold for later releases; stack_cache_trim() applies them to what is cached now.
+// For tests. New limits hold for later releases; stack_cache_trim() applies them to what is cached
+// now.
 void stack_cache_configure(const StackCacheLimits& limits);
 void stack_cache_trim();
 

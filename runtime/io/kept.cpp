@@ -18,7 +18,7 @@ struct Kept {
   uint32_t callers;  // that have claimed it or still will
 };
 
-SpinLock g_lock;  // before a parking-lot bucket in the lock order; nothing is locked under it
+SpinLock g_lock;  // a leaf
 Kept* g_list = nullptr;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// sendfile to a stream socket: piece by piece, each when there is room for it, so that a slow reader
-// at the other end holds no kernel thread. A blocking sendfile has no flag for "as much as goes
-// now" but O_NONBLOCK, which others would see.
+// sendfile to a stream socket: piece by piece, each when there is room for it, so that a slow
+// reader at the other end holds no kernel thread. A blocking sendfile has no flag for "as much as
+// goes now" but O_NONBLOCK, which others would see.
 #include <poll.h>
 
 #include <algorithm>

@@ -98,7 +98,7 @@ long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const tim
 
 void* publisher_main(void*) {
   thread_self().straight = 1;
-  static const char kThreadName[] = "wisp-observer";
+  static const char kThreadName[] = "wisp-statistics";
   kernel::call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>(kThreadName));
   snapshot_room();  // notes the time
   Page page;

@@ -1,4 +1,5 @@
-// What the scheduler's own files share. No other folder includes it but observe/, which only reads.
+// What the scheduler's own files share. Other folders that include it: observe/, which only reads,
+// and signal/, for the workers' kernel threads and the process's id.
 #pragma once
 #include "coroutine/sanitizer_fiber.h"
 #include "platform/backoff.h"

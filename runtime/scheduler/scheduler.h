@@ -11,7 +11,7 @@ namespace wisp {
 
 struct SchedulerConfig {
   int carriers = 1;                // 1 .. 1024
-  uint64_t sysmon_tick_us = 1000;  // 100 .. 1,000,000
+  uint64_t sysmon_tick_us = 1000;  // 100 .. 10,000,000
   size_t stack_size = 0;           // for tasks created without one; 0 = 1 MiB
   uint64_t trim_ms = 1000;         // parked so long, a task gives back unused stack; 0 = never
   uint32_t chaos_seed = 0;         // != 0: random yields, steals and hand-offs (soak tests)

@@ -3,6 +3,7 @@
 //
 //   Created --ready()--> Ready --dispatch--> Running --park()--> Parked --ready()--> Ready
 //                          ^------------ yield() --|                 Running --exit--> Dead
+//   Parked --> Running: woken before it had left its stack.  Dead --> Created: used again.
 //   (Running with handoff == Taken: the task runs on its kernel thread without a carrier.)
 #pragma once
 #include <atomic>

@@ -1,4 +1,4 @@
-"""Finds the JDKs of this machine: system folders, our cache, $WISP_JDKS. Every JDK is run once
+"""Finds the JDKs of this machine: where `wisp doctor` looks (launcher/jdk.cpp), and our cache. Every JDK is run once
 (`java -version`) before it is believed; results are ordered by version, one per version."""
 
 import os
@@ -15,7 +15,7 @@ class Jdk(namedtuple("Jdk", "major version vendor home")):
         return re.sub(r"^1\.8\.0_", "8u", self.version)
 
 
-SYSTEM_FOLDERS = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/usr/local/java")
+PLACES = ("/usr/lib/jvm", "/usr/java", "/usr/local/java", "/opt/java", "/opt/jdk", "~/.sdkman/candidates/java", "~/.jdks")
 
 
 def cache_folder():
@@ -55,11 +55,10 @@ def probe(home):
 
 
 def candidates():
-    """Folders worth probing; what the user names comes first, so that it wins over duplicates."""
-    for entry in filter(None, os.environ.get("WISP_JDKS", "").split(":")):
-        yield Path(entry)
-    for folder in (*SYSTEM_FOLDERS, cache_folder()):
-        folder = Path(folder)
+    """Folders worth probing, each JDKs or a JDK; what the user names comes first, so that it wins over duplicates."""
+    named = filter(None, os.environ.get("WISP_JDKS", "").split(":"))
+    for folder in map(Path, (*named, *map(os.path.expanduser, PLACES), cache_folder())):
+        yield folder
         if folder.is_dir():
             yield from sorted(p for p in folder.iterdir() if not p.name.startswith("."))
 

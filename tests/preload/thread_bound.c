@@ -31,7 +31,8 @@ static void* is_ordinary(void* unused) {
   CHECK(getpriority(PRIO_PROCESS, 0) == getpriority(PRIO_PROCESS, (id_t)getpid()));
   // Of the kernel thread that we are on, whoever was there before.
   CHECK(syscall(SYS_sched_getscheduler, 0) == SCHED_OTHER);
-  CHECK(20 - syscall(SYS_getpriority, PRIO_PROCESS, 0) == getpriority(PRIO_PROCESS, (id_t)getpid()));
+  CHECK(20 - syscall(SYS_getpriority, PRIO_PROCESS, 0) ==
+        getpriority(PRIO_PROCESS, (id_t)getpid()));
   return unused;
 }
 
@@ -106,9 +107,7 @@ static void* uses_rings(void* unused) {
 // ---- restartable sequences: memory of the caller, which the kernel goes on writing to
 
 static void* wants_rseq(void* unused) {
-  static __thread struct {
-    unsigned words[8];
-  } area __attribute__((aligned(32)));
+  static __thread struct { unsigned words[8]; } area __attribute__((aligned(32)));
   long r = syscall(SYS_rseq, &area, 32, 0, 0x53053053);
   // libc has registered its own, or the kernel has none; on a thread that moves it must not do.
   CHECK(r == 0 ? getenv("EXPECT_TASKS") == NULL : r == -1);

@@ -96,10 +96,10 @@ TEST_P(Flight, WithoutTheOptionNobodyLooks) {
   usleep(500'000);
   // Nor is there a thread that could. (A new one has its name only when it runs.)
   Result threads;
-  for (int i = 0; i < 600 && !contains(threads.out, "wisp-observer"); ++i, usleep(100'000))
+  for (int i = 0; i < 600 && !contains(threads.out, "wisp-statistics"); ++i, usleep(100'000))
     threads = spawn({.args = {"/bin/sh", "-c", "cat /proc/" + jvm.pid() + "/task/*/comm"}});
   EXPECT_FALSE(contains(threads.out, "wisp-jvm-obs")) << threads.out;
-  EXPECT_TRUE(contains(threads.out, "wisp-observer")) << threads.out;
+  EXPECT_TRUE(contains(threads.out, "wisp-statistics")) << threads.out;
   EXPECT_FALSE(contains(file(errors), "stall")) << file(errors);
 }
 

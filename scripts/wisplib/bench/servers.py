@@ -130,7 +130,7 @@ def java(jdk, kind, program, arguments, folder):
     environment = jdks.plain_environment()
     if kind == WISP:
         environment.update(LD_PRELOAD=str(jvm.require_library()), WISP="1", WISP_STATS="1")
-        environment.update({k: v for k, v in os.environ.items() if k in ("WISP_OPTIONS", "WISP_TICK_US")})
+        environment.update({k: v for k, v in os.environ.items() if k == "WISP_OPTIONS"})
     if kind == VIRTUAL:
         arguments = [*arguments, "--kind", "virtual"]
     path = f"{CLASSES}:{jvm.ROOT}/java/bench/target/classes:{LIBRARIES}/*"

@@ -1,5 +1,6 @@
-// A JNI library that installs a handler of its own for SIGSEGV after the JVM has installed its: with
-// the JDK's libjsig.so preloaded the JVM's stays, and this one gets what the JVM does not know.
+// A JNI library that installs a handler of its own for SIGSEGV after the JVM has installed its:
+// with the JDK's libjsig.so preloaded the JVM's stays, and this one gets what the JVM does not
+// know.
 #include <jni.h>
 #include <signal.h>
 #include <string.h>

@@ -35,7 +35,7 @@ class Http(Servers):
     units = {"per_s": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
              **{k: "ms" for k, _ in LATENCIES}, "max_ms": "ms", "requests": "1"}
     budget, weight = 1800, 320
-    published = (Published("Wisp: throughput by plain threads'", "+10 … +30 %", "", "as this project's task names it, no machine given",
+    published = (Published("Wisp: throughput by plain threads'", "+10 … +30 %", "", "as reported for Wisp, no machine given",
                            f"Wisp : {jvm.PLAIN}", {"what": "HTTP servers"}),)
 
     def loads(self):
