@@ -123,8 +123,9 @@ long BlockingCall::wait(uint32_t seen) {
   }
   if (reason == WakeReason::TimedOut) return -EAGAIN;
   if (WISP_UNLIKELY(signal == Wait::Interrupted)) return -EINTR;
+  restarts_ = signal == Wait::Restart;
   // The kernel restarts no call with a timeout of its own.
-  if (WISP_UNLIKELY(signal == Wait::Restart) && deadline_ != kForever) return -EINTR;
+  if (WISP_UNLIKELY(restarts_) && deadline_ != kForever) return -EINTR;
   return 0;
 }
 

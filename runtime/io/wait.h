@@ -74,6 +74,11 @@ class BlockingCall {
   // 0: try again. Otherwise what the call returns (-errno), or kMakeTheCall.
   static constexpr long kMakeTheCall = -100000;
   long wait(uint32_t seen);
+  // The last wait was ended by a handler with SA_RESTART: who has done a part ends with that all
+  // the same, since only a call without any effect is begun anew.
+  bool restarts() const { return restarts_; }
+  // The limit counts from the next wait on.
+  void begin_limit_anew() { timed_ = false; }
 
   // The call itself, where there is nothing better.
   template <typename F>
@@ -94,7 +99,8 @@ class BlockingCall {
   uint64_t state_ = 0;
   uint64_t deadline_ = kForever;
   bool timed_ = false;  // deadline_ is known
-  bool kept_ = false;   // fd_ is a kept duplicate
+  bool restarts_ = false;
+  bool kept_ = false;  // fd_ is a kept duplicate
   // From the end of a life to the next wait the call stays inside the runtime: a signal sent after
   // the close finds it waiting, as it would in the kernel.
   bool inside_ = false;
