@@ -1,6 +1,7 @@
 // The command's own face: help, version, usage errors, and the man page's and options page's step
 // with them.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <regex>
@@ -49,18 +50,17 @@ TEST(Command, UsageErrorsEndWithTwo) {
       {{"foo"}, "'foo' is not a command or option; takes java, jdk, doctor"},
       {{"--foo"}, "--foo"},
       {{"doctor", "--jsn"}, "--jsn"},
-      {{"doctor", "x"}, "x"},
-      {{"ps", "1"}, "1"},
+      {{"doctor", "x"}, "not expected: x"},
+      {{"ps", "1"}, "not expected: 1"},
       {{"stat"}, "PID is required"},
-      {{"stat", "abc"}, "'abc' is not a process id"},
-      {{"stat", "0"}, "'0' is not a process id"},
+      {{"stat", "0"}, "'0' is not a process id: takes the number of a process"},
+      {{"top", "abc"}, "'abc' is not a process id: takes the number of a process"},
+      {{"jstack", "12x"}, "'12x' is not a process id: takes the number of a process"},
+      {{"trace", "abc"}, "'abc' is not a process id; takes PID, report FILE or -- java"},
       {{"stat", "-3"}, "-3"},
       {{"stat", "999999999"}, "no process 999999999"},
-      {{"stat", "1", "--interval", "0"}, "--interval takes"},
-      {{"stat", "1", "--count", "2"}, "--count takes"},
+      {{"stat", "1", "--count", "2"}, "--count needs --interval"},
       {{"stat", "1", "--json", "--openmetrics"}, "exclude each other"},
-      {{"top", "1", "--interval", "x"}, "--interval"},
-      {{"jstack", "1", "--timeout", "-1"}, "--timeout"},
       {{"jdk"}, "DIR is required"},
       {{"jdk", "/tmp", "--out", "x"}, "--out"},
       {{"java", "--jdk"}, "--jdk takes a directory"},
@@ -81,6 +81,57 @@ TEST(Command, UsageErrorsEndWithTwo) {
   result = spawn({.args = {kWisp, "java", "-version"}, .env = {{"PATH", "/nowhere"}}});
   EXPECT_EQ(result.exit, 1);
   EXPECT_TRUE(contains(result.err, "no java found")) << result.err;
+}
+
+// A wrong value of an option: the answer names the option, the value, and what it takes, with unit
+// and range.
+TEST(Command, WrongValuesAreToldWhatIsTaken) {
+  std::vector<std::string> wrong = {"x", "", "-1", "1x", "1,5", "nan", "inf", "0x10", " 1", "1e9"};
+  struct {
+    std::vector<std::string> args;
+    std::vector<std::string> more;  // wrong here
+    const char* takes;
+  } const cases[] = {
+      {{"stat", "1", "--interval"}, {"0", "0.05", "3601"}, "seconds from 0.1 to 3600"},
+      {{"top", "1", "--interval"}, {"0", "0.05", "3601"}, "seconds from 0.1 to 3600"},
+      {{"trace", "1", "--seconds"}, {"0", "0.05", "3601"}, "seconds from 0.1 to 3600"},
+      {{"jstack", "1", "--timeout"}, {"-0.1", "3601"}, "seconds from 0 to 3600"},
+      {{"stat", "1", "--interval", "1", "--count"},
+       {"0", "1.5", "1000000001", "99999999999999999999"},
+       "a whole number from 1 to 1000000000"},
+      {{"trace", "1", "--buffer"},
+       {"0", "4q", "63k", "257m", "99999999999999999999m"},
+       "a size from 64k to 256m, such as 4m"},
+  };
+  for (const auto& c : cases) {
+    std::vector<std::string> values = wrong;
+    values.insert(values.end(), c.more.begin(), c.more.end());
+    for (const std::string& value : values) {
+      std::vector<std::string> args = {kWisp};
+      args.insert(args.end(), c.args.begin(), c.args.end());
+      args.push_back(value);
+      Result result = spawn({.args = args});
+      EXPECT_EQ(result.exit, 2) << result.all();
+      EXPECT_EQ(result.out, "");
+      std::string wanted = c.args.back() + "=" + value + ": takes " + c.takes;
+      EXPECT_TRUE(contains(result.err, wanted)) << wanted << "\n" << result.err;
+    }
+  }
+  // And what is taken goes on to the process: of our own, which no JVM is.
+  std::string self = std::to_string(getpid());
+  const std::vector<std::string> right[] = {{"stat", self, "--interval", "0.1", "--count", "1"},
+                                            {"stat", self, "--interval=3600"},
+                                            {"top", self, "--interval", ".5"},
+                                            {"jstack", self, "--timeout", "0"},
+                                            {"trace", self, "--seconds", "2", "--buffer", "64k"},
+                                            {"trace", self, "--buffer", "256M"}};
+  for (const auto& words : right) {
+    std::vector<std::string> args = {kWisp};
+    args.insert(args.end(), words.begin(), words.end());
+    Result result = spawn({.args = args});
+    EXPECT_EQ(result.exit, 1) << words[0] << result.all();
+    EXPECT_TRUE(contains(result.err, "is not a JVM that Wisp runs in")) << result.err;
+  }
 }
 
 // Every option and command that some --help lists is in the man page, with the same description.
