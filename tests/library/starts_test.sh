@@ -44,11 +44,11 @@ is_plain() { ! grep -q '^wisp:' "$scratch/err" || fail "$1: under Wisp"; }
 
 for jdk in $jdks; do
   status='-' pid='-'
-  run WISP_VERBOSE=1 "$jdk/bin/java" "-agentpath:$library=carriers=2" "${probe[@]}" stdin 'a b' ''
+  run WISP_VERBOSE=1 "$jdk/bin/java" "-agentpath:$library=carriers=3" "${probe[@]}" stdin 'a b' ''
   is_under_wisp "agent"
   [ "$status" = 0 ] || fail "agent: exit code $status"
   says "pid=$pid" && says 'arg=a b' && says 'arg=' && says 'stdin=hello'
-  grep -q '^wisp: on, 2 carriers' "$scratch/err" || fail "agent: its options did not arrive"
+  grep -q '^wisp: on, 3 carriers' "$scratch/err" || fail "agent: its options did not arrive"
 
   run "JAVA_TOOL_OPTIONS=-agentpath:$library" "$jdk/bin/java" "${probe[@]}" exit 5
   is_under_wisp "JAVA_TOOL_OPTIONS"

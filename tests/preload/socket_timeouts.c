@@ -52,18 +52,18 @@ struct peer {
   long ms;  // between two steps
   atomic_int over;
   long received, longest;  // bytes; ms between two steps
+  struct timespec step;    // when the last one was
 };
 static void* drains(void* argument) {
   struct peer* p = argument;
   static char bytes[64 << 10];
   long n;
-  sleep_ms(50);
-  struct timespec step = started();
+  if (p->ms == 0) sleep_ms(50);
   while (!p->over && (n = recv(p->fd, bytes, sizeof bytes, 0)) > 0) {
     p->received += n;
     if (p->ms != 0) sleep_ms(p->ms);
-    long ms = ms_since(&step);
-    step = started();
+    long ms = ms_since(&p->step);
+    p->step = started();
     if (ms > p->longest) p->longest = ms;
   }
   return NULL;
@@ -113,7 +113,7 @@ static void sends(int local) {
     close(other);
     // None: it waits for all that it has.
     limit(pair[0], SO_SNDTIMEO, 0);
-    struct peer reader = {.fd = pair[1]};
+    struct peer reader = {.fd = pair[1], .step = started()};
     pthread_t t = java(drains, &reader);
     CHECK(send_in(form, pair[0], 8 << 20) == 8 << 20);
     CHECK(shutdown(pair[0], SHUT_WR) == 0);
@@ -130,7 +130,7 @@ static void sends_slowly(int local) {
     int pair[2];
     make_pair(local, pair);
     limit(pair[0], SO_SNDTIMEO, 3 * kLimit);
-    struct peer reader = {.fd = pair[1], .ms = 20};
+    struct peer reader = {.fd = pair[1], .ms = 20, .step = started()};
     pthread_t t = java(drains, &reader);
     long size = local ? 2 << 20 : (long)sizeof g_bytes, n = send_in(form, pair[0], (size_t)size);
     reader.over = 1;
