@@ -9,9 +9,10 @@ if(TARGET wisp AND TARGET libwisp)
   # Where the command looks for it: launcher/jdk.cpp, own_library().
   install(TARGETS libwisp LIBRARY DESTINATION lib/wisp)
   install(FILES ${CMAKE_SOURCE_DIR}/docs/wisp.1 DESTINATION share/man/man1)
-  install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/docs/options.md
-    ${CMAKE_SOURCE_DIR}/docs/benchmarks.md ${CMAKE_SOURCE_DIR}/docs/observability.md ${CMAKE_SOURCE_DIR}/scripts/wisp-gdb.py
+  install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/scripts/wisp-gdb.py
     DESTINATION share/doc/wisp)
+  # As a whole: the pages link to each other.
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/wisp PATTERN wisp.1 EXCLUDE)
   # What `wisp bench` runs; laid out as in the checkout, so that the scripts find each other alike.
   install(PROGRAMS ${CMAKE_SOURCE_DIR}/scripts/bench DESTINATION share/wisp/scripts)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/wisplib DESTINATION share/wisp/scripts

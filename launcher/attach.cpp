@@ -10,23 +10,18 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
+#include "clock.h"
+
 namespace wisp {
 namespace {
 
 constexpr size_t kMaxAnswer = size_t{256} << 20;
-
-int64_t now_ms() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
-}
 
 AttachAnswer failure(const std::string& why) { return {false, why}; }
 
@@ -80,7 +75,7 @@ int connect_to(const std::string& path) {
 }
 
 // The socket, made to exist if need be; -1.
-int connect_listener(const Process& process, int64_t end) {
+int connect_listener(const Process& process, double end) {
   std::string root = fmt::format("/proc/{}/root/tmp/", process.pid());
   int inner = process.inner_pid();
   std::string path = fmt::format("{}.java_pid{}", root, inner);
@@ -97,9 +92,8 @@ int connect_listener(const Process& process, int64_t end) {
   if (file < 0) return -1;
   close(file);
   kill(process.pid(), SIGQUIT);
-  while (fd < 0 && now_ms() < end && process.exists()) {
-    timespec rest{0, 20'000'000};
-    nanosleep(&rest, nullptr);
+  while (fd < 0 && monotonic_seconds() < end && process.exists()) {
+    sleep_for(0.02);
     fd = connect_to(path);
   }
   unlink(trigger.c_str());
@@ -109,7 +103,7 @@ int connect_listener(const Process& process, int64_t end) {
 }  // namespace
 
 AttachAnswer attach_thread_dump(const Process& process, int timeout_ms) {
-  int64_t end = now_ms() + timeout_ms;
+  double end = monotonic_seconds() + timeout_ms / 1e3;
   AsUserOf user(process);
   int fd = connect_listener(process, end);
   if (fd < 0) return failure("the JVM does not listen (stuck, or attaching is disabled)");
@@ -121,9 +115,9 @@ AttachAnswer attach_thread_dump(const Process& process, int timeout_ms) {
     return failure("the JVM does not listen");
   }
   for (;;) {
-    int64_t left = end - now_ms();
+    int left = static_cast<int>((end - monotonic_seconds()) * 1000);
     pollfd input{fd, POLLIN, 0};
-    if (left <= 0 || poll(&input, 1, static_cast<int>(left)) <= 0) {
+    if (left <= 0 || poll(&input, 1, left) <= 0) {
       close(fd);
       return failure("the JVM does not answer (stuck at a safepoint, out of memory, or stopped)");
     }

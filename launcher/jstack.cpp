@@ -123,16 +123,10 @@ void print_json(const Statistics& s, const ThreadDump& dump, const std::string& 
 int run_jstack(int pid, bool json, int timeout_ms) {
   PageError error;
   auto page = StatisticsPage::open(pid, &error);
-  if (page == nullptr) {
-    fmt::print(stderr, "wisp: {}\n", error.text);
-    return error.exit_code;
-  }
+  if (page == nullptr) return refuse(error);
   AttachAnswer answer = attach_thread_dump(page->process(), timeout_ms);
   std::optional<Statistics> s = page->read(&error);
-  if (!s) {
-    fmt::print(stderr, "wisp: {}\n", error.text);
-    return error.exit_code;
-  }
+  if (!s) return refuse(error);
   ThreadDump dump;
   if (answer.ok) {
     dump = parse_thread_dump(answer.text);

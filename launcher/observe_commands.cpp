@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "jvm/report.h"
+#include "jvm/options.h"
 #include "process.h"
 #include "run_java.h"
 #include "scheduler/trace_ring.h"
@@ -13,31 +13,57 @@
 namespace wisp {
 namespace {
 
-constexpr double kMinInterval = 0.1;
-constexpr double kMaxInterval = 3600;
+constexpr double kMinInterval = 0.1;  // seconds
+constexpr double kMaxSeconds = 3600;
+constexpr unsigned long kMaxCount = 1'000'000'000;
 
 int bad(const char* command, const std::string& text) {
   fmt::print(stderr, "wisp: {}\nTry 'wisp {} --help'.\n", text, command);
   return kExitUsage;
 }
 
-bool sane_interval(double seconds) { return seconds >= kMinInterval && seconds <= kMaxInterval; }
+// A value that the option does not take, and what it does.
+[[noreturn]] void refuse_value(const std::string& name, const std::string& text,
+                               const std::string& form) {
+  throw CLI::ValidationError(fmt::format("{}={}: takes {}", name, Shown(text.c_str()).text, form));
+}
 
-// "64k", "4m", "65536".
-bool parse_size(const std::string& text, uint64_t* bytes) {
-  uint64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value > kMaxTraceBytes) return false;
-  std::string unit(end, text.data() + text.size());
-  if (unit == "k" || unit == "K") {
-    value <<= 10;
-  } else if (unit == "m" || unit == "M") {
-    value <<= 20;
-  } else if (!unit.empty()) {
-    return false;
-  }
-  *bytes = value;
-  return value >= kMinTraceBytes && value <= kMaxTraceBytes;
+void add_seconds(CLI::App* command, const std::string& name, double min, double* value,
+                 const std::string& description) {
+  auto take = [=](const std::string& text) {
+    double seconds = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    bool number = error == std::errc() && end == text.data() + text.size();
+    if (!number || !(seconds >= min && seconds <= kMaxSeconds)) {
+      refuse_value(name, text,
+                   fmt::format("seconds from {} to {}, such as 2 or 0.5", min, kMaxSeconds));
+    }
+    *value = seconds;
+  };
+  command->add_option_function<std::string>(name, take, description)->type_name("SEC");
+}
+
+void add_count(CLI::App* command, const std::string& name, long* value,
+               const std::string& description) {
+  auto take = [=](const std::string& text) {
+    unsigned long number = 0;
+    if (!parse_number(text.c_str(), false, &number) || number < 1 || number > kMaxCount)
+      refuse_value(name, text, fmt::format("a whole number from 1 to {}", kMaxCount));
+    *value = static_cast<long>(number);
+  };
+  command->add_option_function<std::string>(name, take, description)->type_name("N");
+}
+
+void add_buffer(CLI::App* command, const std::string& name, uint32_t* kib,
+                const std::string& description) {
+  auto take = [=](const std::string& text) {
+    unsigned long bytes = 0;
+    if (!parse_number(text.c_str(), true, &bytes) || bytes < kMinTraceBytes ||
+        bytes > kMaxTraceBytes)
+      refuse_value(name, text, "a size from 64k to 256m, such as 4m");
+    *kib = static_cast<uint32_t>(bytes >> 10);
+  };
+  command->add_option_function<std::string>(name, take, description)->type_name("SIZE");
 }
 
 }  // namespace
@@ -54,12 +80,12 @@ ObserveCommands::ObserveCommands(CLI::App& app) {
                    "process id of the JVM; or report and a trace's file; or -- and a java command")
       ->required()
       ->type_name("");
-  trace_->add_option("--seconds", seconds_, "how long to record (default 5; java: to its end)")
-      ->type_name("SEC");
+  add_seconds(trace_, "--seconds", kMinInterval, &seconds_,
+              "how long to record (default 5; java: to its end)");
   trace_->add_option("-o,--output", output_, "the file to write (report: default standard output)")
       ->type_name("FILE");
-  trace_->add_option("--buffer", buffer_, "memory for events in the JVM, 64k to 256m (default 4m)")
-      ->type_name("SIZE");
+  add_buffer(trace_, "--buffer", &buffer_kib_,
+             "memory for events in the JVM, 64k to 256m (default 4m)");
   for (CLI::App* command : {stat_, top_, jstack_}) {
     command->add_option("PID", pid_, "process id of the JVM (see wisp ps)")
         ->required()
@@ -70,30 +96,21 @@ ObserveCommands::ObserveCommands(CLI::App& app) {
   }
   stat_->add_flag("--openmetrics", openmetrics_, "in OpenMetrics (Prometheus) text format");
   stat_->add_flag("--tasks", tasks_, "one line per task as well");
-  stat_->add_option("--interval", interval_, "repeat every SEC seconds, with rates")
-      ->type_name("SEC");
-  stat_->add_option("--count", count_, "with --interval: end after N reports")->type_name("N");
-  top_->add_option("--interval", interval_, "seconds between two pictures (default 1)")
-      ->type_name("SEC");
-  jstack_->add_option("--timeout", timeout_, "seconds to wait for the JVM's own part (default 5)")
-      ->type_name("SEC");
+  add_seconds(stat_, "--interval", kMinInterval, &interval_,
+              "repeat every SEC seconds, with rates");
+  add_count(stat_, "--count", &count_, "with --interval: end after N reports");
+  add_seconds(top_, "--interval", kMinInterval, &interval_,
+              "seconds between two pictures (default 1)");
+  add_seconds(jstack_, "--timeout", 0, &timeout_,
+              "seconds to wait for the JVM's own part (default 5)");
 }
 
 std::optional<int> ObserveCommands::trace() {
   bool timed = trace_->count("--seconds") != 0;
   bool output_given = trace_->count("--output") != 0;
-  if (timed && !sane_interval(seconds_)) {
-    return bad("trace", fmt::format("--seconds takes {} to {}", kMinInterval, kMaxInterval));
-  }
   if (output_given && output_.empty()) return bad("trace", "--output takes the name of a file");
-  uint64_t buffer = kDefaultTraceBytes;
-  if (trace_->count("--buffer") != 0 && !parse_size(buffer_, &buffer)) {
-    return bad("trace", fmt::format("--buffer={}: takes a size from 64k to 256m, such as 4m",
-                                    Shown(buffer_.c_str()).text));
-  }
-  auto kib = static_cast<uint32_t>(buffer >> 10);
   if (words_[0] == "java") {
-    return run_trace({0, words_, timed ? seconds_ : 0, kib, output_});
+    return run_trace({0, words_, timed ? seconds_ : 0, buffer_kib_, output_});
   }
   if (words_[0] == "report") {
     if (words_.size() != 2) return bad("trace", "trace report takes one file");
@@ -112,7 +129,7 @@ std::optional<int> ObserveCommands::trace() {
     return bad("trace", fmt::format("'{}' is too much: one process at a time",
                                     Shown(words_[1].c_str()).text));
   }
-  return run_trace({pid, {}, seconds_, kib, output_});
+  return run_trace({pid, {}, seconds_, buffer_kib_, output_});
 }
 
 std::optional<int> ObserveCommands::run() {
@@ -121,22 +138,16 @@ std::optional<int> ObserveCommands::run() {
   const char* name = *stat_ ? "stat" : *top_ ? "top" : *jstack_ ? "jstack" : nullptr;
   if (name == nullptr) return std::nullopt;
   int pid = parse_pid(pid_);
-  if (pid <= 0) return bad(name, fmt::format("'{}' is not a process id", Shown(pid_.c_str()).text));
-  CLI::App* command = *stat_ ? stat_ : top_;
-  bool timed = command->count("--interval") != 0;
-  if (timed && !sane_interval(interval_)) {
-    return bad(name, fmt::format("--interval takes {} to {} seconds", kMinInterval, kMaxInterval));
+  if (pid <= 0) {
+    return bad(name, fmt::format("'{}' is not a process id: takes the number of a process, such as "
+                                 "4711 (see wisp ps)",
+                                 Shown(pid_.c_str()).text));
   }
-  if (*top_) return run_top(pid, timed ? interval_ : 1);
-  if (*jstack_) {
-    if (!(timeout_ >= 0 && timeout_ <= 3600)) return bad(name, "--timeout takes 0 to 3600 seconds");
-    return run_jstack(pid, json_, static_cast<int>(timeout_ * 1000));
-  }
+  if (*top_) return run_top(pid, interval_ > 0 ? interval_ : 1);
+  if (*jstack_) return run_jstack(pid, json_, static_cast<int>(timeout_ * 1000));
   if (json_ && openmetrics_) return bad(name, "--json and --openmetrics exclude each other");
-  if (count_ < 0 || (count_ > 0 && !timed)) {
-    return bad(name, "--count takes a positive number and needs --interval");
-  }
-  return run_stat({pid, json_, openmetrics_, tasks_, timed ? interval_ : 0, count_});
+  if (count_ > 0 && interval_ == 0) return bad(name, "--count needs --interval");
+  return run_stat({pid, json_, openmetrics_, tasks_, interval_, count_});
 }
 
 }  // namespace wisp

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/trace_ring.h"
+
 namespace wisp {
 
 class ObserveCommands {
@@ -24,13 +26,13 @@ class ObserveCommands {
   bool json_ = false;
   bool openmetrics_ = false;
   bool tasks_ = false;
-  double interval_ = 0;
-  long count_ = 0;
+  double interval_ = 0;  // not given
+  long count_ = 0;       // not given
   double timeout_ = 5;
   std::vector<std::string> words_;
   double seconds_ = 5;
   std::string output_;
-  std::string buffer_;
+  uint32_t buffer_kib_ = kDefaultTraceBytes >> 10;
   std::optional<int> trace();
 };
 

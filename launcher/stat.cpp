@@ -1,29 +1,14 @@
 // `wisp stat`: one snapshot, or one every few seconds.
 #include <fmt/format.h>
-#include <time.h>
 
-#include <cmath>
 #include <cstdio>
 
+#include "clock.h"
 #include "observe_commands.h"
 #include "run_java.h"
 #include "stat_formats.h"
 
 namespace wisp {
-namespace {
-
-void sleep_for(double seconds) {
-  double whole = std::floor(seconds);
-  timespec t{static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
-  nanosleep(&t, nullptr);
-}
-
-int refuse(const PageError& error) {
-  fmt::print(stderr, "wisp: {}\n", error.text);
-  return error.exit_code;
-}
-
-}  // namespace
 
 int run_stat(const StatRequest& request) {
   PageError error;

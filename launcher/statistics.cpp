@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "clock.h"
 #include "run_java.h"
 #include "sealed_file.h"
 #include "text.h"
@@ -23,17 +24,16 @@ using stats::kHeaderSize;
 constexpr int kTraceTimeoutMs = 3000;
 constexpr size_t kMaxSnapshot = size_t{1} << 30;
 
-int64_t now_ms() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
-}
-
 long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, word, operation, value, timeout);
 }
 
 }  // namespace
+
+int refuse(const PageError& error) {
+  fmt::print(stderr, "wisp: {}\n", error.text);
+  return error.exit_code;
+}
 
 std::unique_ptr<StatisticsPage> StatisticsPage::open(int pid, PageError* error) {
   std::unique_ptr<StatisticsPage> page(new StatisticsPage);
@@ -134,7 +134,7 @@ bool StatisticsPage::wait_for_answer(int timeout_ms, PageError* error) {
   if (traces_) header_->trace_renewed.fetch_add(1, std::memory_order_relaxed);
   uint32_t mine = header_->request.fetch_add(1, std::memory_order_acq_rel) + 1;
   futex(&header_->request, FUTEX_WAKE, 1, nullptr);
-  int64_t end = now_ms() + timeout_ms;
+  double end = monotonic_seconds() + timeout_ms / 1e3;
   for (;;) {
     uint32_t served = header_->served.load(std::memory_order_acquire);
     // Others ask, too: whatever answer came after our request will do.
@@ -143,7 +143,7 @@ bool StatisticsPage::wait_for_answer(int timeout_ms, PageError* error) {
       *error = {fmt::format("process {} has ended", process_.pid()), kExitFailure};
       return false;
     }
-    if (now_ms() >= end) {
+    if (monotonic_seconds() >= end) {
       *error = {fmt::format("process {} does not answer (stopped, or starved of processor time)",
                             process_.pid()),
                 kExitFailure};

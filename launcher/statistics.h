@@ -53,6 +53,8 @@ struct PageError {
   std::string text;
   int exit_code;
 };
+// Says so on stderr; the exit code.
+int refuse(const PageError& error);
 
 class StatisticsPage {
  public:

@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "observe_commands.h"
 #include "run_java.h"
 #include "top_screen.h"
@@ -153,12 +153,6 @@ bool key(TopView* view, const char* keys, size_t count) {
   return true;
 }
 
-double monotonic_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
-}
-
 // Redraws at once after a key, and when the interval is over. The error of the end, or none.
 std::optional<PageError> watch(StatisticsPage* page, TopView* view) {
   Terminal terminal;
@@ -195,10 +189,7 @@ std::optional<PageError> watch(StatisticsPage* page, TopView* view) {
 int run_top(int pid, double interval) {
   PageError error;
   auto page = StatisticsPage::open(pid, &error);
-  if (page == nullptr) {
-    fmt::print(stderr, "wisp: {}\n", error.text);
-    return error.exit_code;
-  }
+  if (page == nullptr) return refuse(error);
   if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
     fmt::print(stderr, "wisp: top needs a terminal; for programs: wisp stat {} --json\n", pid);
     return kExitUsage;
@@ -206,8 +197,8 @@ int run_top(int pid, double interval) {
   TopView view;
   view.interval = interval;
   if (std::optional<PageError> end = watch(page.get(), &view)) {
-    fmt::print(stderr, "wisp: {}\n", end->text);
-    return page->process().exists() ? end->exit_code : 0;
+    int code = refuse(*end);
+    return page->process().exists() ? code : 0;
   }
   return 0;
 }

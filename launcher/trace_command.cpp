@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "clock.h"
 #include "observe_commands.h"
 #include "run_java.h"
 #include "text.h"
@@ -28,23 +28,6 @@ constexpr double kNamesEvery = 1;  // seconds between two looks at the tasks' na
 
 volatile sig_atomic_t g_interrupted = 0;
 volatile sig_atomic_t g_java = 0;  // pid of the java that this process waits for
-
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
-}
-
-void sleep_for(double seconds) {
-  auto ns = static_cast<long>(std::clamp(seconds, 0.001, 1.0) * 999'999'999);
-  timespec t{0, ns};
-  nanosleep(&t, nullptr);
-}
-
-int refuse(const PageError& error) {
-  fmt::print(stderr, "wisp: {}\n", error.text);
-  return error.exit_code;
-}
 
 // 0, or the exit code. Links are not followed: the name may lie in a folder that others write to.
 int write_out(const std::string& name, const std::string& text) {
@@ -107,14 +90,14 @@ int record_running(const TraceRequest& request) {
   signal(SIGTERM, [](int) { g_interrupted = 1; });
   signal(SIGHUP, [](int) { g_interrupted = 1; });
   // Asking for the names is also what keeps the trace on (PageHeader::trace_wanted).
-  double begin = now(), end = begin + request.seconds;
+  double begin = monotonic_seconds(), end = begin + request.seconds;
   for (bool first = true; !g_interrupted && page->process().exists(); first = false) {
     learn_names(page.get(), &trace, first);
-    double left = end - now();
+    double left = end - monotonic_seconds();
     if (left <= 0) break;
     sleep_for(std::min(left, kNamesEvery));
   }
-  trace.length_ns = static_cast<uint64_t>((now() - begin) * 1e9);
+  trace.length_ns = static_cast<uint64_t>((monotonic_seconds() - begin) * 1e9);
   page->trace_off();
   return finish(*rings, &trace, request.output);
 }
@@ -161,13 +144,13 @@ int record_java(const TraceRequest& request) {
     if (page != nullptr && rings == nullptr) {
       rings = TraceRingsFile::open(page->process());
       trace.program = printable(page->process().title());
-      end = now() + request.seconds;
+      end = monotonic_seconds() + request.seconds;
     }
-    if (rings != nullptr && !written && now() >= names_at) {
+    if (rings != nullptr && !written && monotonic_seconds() >= names_at) {
       learn_names(page.get(), &trace);
-      names_at = now() + kNamesEvery / 4;
+      names_at = monotonic_seconds() + kNamesEvery / 4;
     }
-    if (rings != nullptr && !written && request.seconds > 0 && now() >= end) {
+    if (rings != nullptr && !written && request.seconds > 0 && monotonic_seconds() >= end) {
       code = finish(*rings, &trace, request.output);
       written = true;
     }

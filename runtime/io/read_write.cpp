@@ -160,7 +160,7 @@ long write_vector(int fd, const iovec* parts, int count) {
         continue;
       }
       if (r == -EAGAIN) r = call.wait(seen);
-      if (r == 0) continue;
+      if (r == 0 && (done == 0 || !call.restarts())) continue;
       if (done != 0) return static_cast<long>(done);
       if (r != BlockingCall::kMakeTheCall) return r;
       return call.make([&] { return write_once(call.fd(), parts, count); });

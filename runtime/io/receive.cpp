@@ -50,11 +50,14 @@ size_t total(const iovec* parts, size_t count) {
   return n;
 }
 
-// An error is for the next call, after what has been received (as in send.cpp).
-bool failed_and_empty(int fd) {
+// A handler has run, or there is an error, which is for the next call, after what has been received
+// (as in send.cpp).
+bool ends_with_part(const BlockingCall& call) {
   int bytes = 0;
-  return ready_now(fd, 0) &&
-         kernel::call(SYS_ioctl, fd, FIONREAD, reinterpret_cast<long>(&bytes)) == 0 && bytes == 0;
+  return call.restarts() ||
+         (ready_now(call.fd(), 0) &&
+          kernel::call(SYS_ioctl, call.fd(), FIONREAD, reinterpret_cast<long>(&bytes)) == 0 &&
+          bytes == 0);
 }
 
 // MSG_WAITALL on a stream: until the buffer is full, the stream ends, or something goes wrong; what
@@ -85,7 +88,7 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
       return done != 0 ? static_cast<long>(done) : r;
     }
     long w = call.wait(seen);
-    if (w == 0 && done != 0 && failed_and_empty(call.fd())) return static_cast<long>(done);
+    if (w == 0 && done != 0 && ends_with_part(call)) return static_cast<long>(done);
     if (w == 0) continue;
     if (w == BlockingCall::kMakeTheCall && done == 0) return call.make(plain);
     if (peek && r > 0) return r;
@@ -188,7 +191,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
       continue;
     }
     if (r == -EAGAIN) r = call.wait(seen);
-    if (r == 0) continue;
+    if (r == 0 && (done == 0 || !call.restarts())) continue;
     if (done != 0) break;
     if (r != BlockingCall::kMakeTheCall) return r;
     return call.make(plain);

@@ -27,6 +27,12 @@ bool full_elsewhere(const BlockingCall& call) {
          socket_option(call.fd(), SO_TYPE) == SOCK_DGRAM;
 }
 
+// SO_SNDTIMEO is a limit of the whole call on TCP, and of each piece on a local stream (Linux's
+// unix_stream_sendmsg).
+void limit_piece(BlockingCall* call) {
+  if (!call->is(kTcp)) call->begin_limit_anew();
+}
+
 }  // namespace
 
 long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
@@ -46,10 +52,11 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
       done += static_cast<size_t>(r);
       // Only streams send a part (and a stream takes at least one byte, or says EAGAIN).
       if (done >= size || r == 0) return static_cast<long>(done);
+      limit_piece(&call);
       continue;
     }
     if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
-    if (r == 0 && done != 0 && failed(call.fd())) return static_cast<long>(done);
+    if (r == 0 && done != 0 && call.ends_with_part()) return static_cast<long>(done);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall) {
       r = call.make(
@@ -80,6 +87,7 @@ long send_message(int fd, const msghdr* m, int flags) {
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
       if (done >= size || r == 0) return static_cast<long>(done);
+      limit_piece(&call);
       // Descriptors and credentials went with the first byte.
       rest.msg_control = nullptr;
       rest.msg_controllen = 0;
@@ -92,7 +100,7 @@ long send_message(int fd, const msghdr* m, int flags) {
       continue;
     }
     if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
-    if (r == 0 && done != 0 && failed(call.fd())) return static_cast<long>(done);
+    if (r == 0 && done != 0 && call.ends_with_part()) return static_cast<long>(done);
     if (r == 0) continue;
     if (r == BlockingCall::kMakeTheCall && done == 0) {
       return call.make([&] { return send_message_once(call.fd(), m, flags); });

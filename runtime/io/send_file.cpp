@@ -52,7 +52,7 @@ long send_file(int out, int in, off_t* offset, size_t count) {
       if (r > 0 && done < count) continue;
     } else {
       r = call.wait(seen);
-      if (r == 0 && (done == 0 || !failed(call.fd()))) continue;
+      if (r == 0 && (done == 0 || !call.ends_with_part())) continue;
       if (r == BlockingCall::kMakeTheCall) {
         r = call.make([&] { return once(count - done); });
         if (r > 0) done += static_cast<size_t>(r);

@@ -32,8 +32,6 @@ bool ready_now(int fd, short events) {
                       8) > 0;
 }
 
-bool failed(int fd) { return ready_now(fd, 0); }
-
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {
   uint64_t s = d->state.load(std::memory_order_acquire);
   if (WISP_UNLIKELY(life_of(s) != life)) return Wait::Ended;
@@ -153,8 +151,9 @@ long BlockingCall::wait(uint32_t seen) {
   }
   if (reason == WakeReason::TimedOut) return -EAGAIN;
   if (WISP_UNLIKELY(signal == Wait::Interrupted)) return -EINTR;
+  restarts_ = signal == Wait::Restart;
   // The kernel restarts no call with a timeout of its own.
-  if (WISP_UNLIKELY(signal == Wait::Restart) && deadline_ != kForever) return -EINTR;
+  if (WISP_UNLIKELY(restarts_) && deadline_ != kForever) return -EINTR;
   return 0;
 }
 

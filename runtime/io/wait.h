@@ -62,9 +62,6 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);
 // poll(2) fail even with a timeout of 0 (Linux's do_poll): that is no answer, so false, and the
 // wait that follows finds out whether the number still stands for the same file.
 bool ready_now(int fd, short events);
-// Whether an error or a hang-up stands on it. A call that has done a part ends with that part, and
-// the error is for the next call; another attempt would take it off the socket.
-bool failed(int fd);
 
 inline uint32_t word_value(const std::atomic<uint32_t>& word) {
   // acquire: what the pump knew when it moved the word.
@@ -105,6 +102,14 @@ class BlockingCall {
   // 0: try again. Otherwise what the call returns (-errno), or kMakeTheCall.
   static constexpr long kMakeTheCall = -100000;
   long wait(uint32_t seen);
+  // The last wait was ended by a handler with SA_RESTART: who has done a part ends with that all
+  // the same, since only a call without any effect is begun anew.
+  bool restarts() const { return restarts_; }
+  // After a wait: a call that has done a part is over, because a handler has run, or the descriptor
+  // has an error, which is for the next call (another attempt would take it off the socket).
+  bool ends_with_part() const { return restarts_ || ready_now(fd_, 0); }
+  // The limit counts from the next wait on.
+  void begin_limit_anew() { timed_ = false; }
 
   // The call itself, where there is nothing better.
   template <typename F>
@@ -125,7 +130,8 @@ class BlockingCall {
   uint64_t state_ = 0;
   uint64_t deadline_ = kForever;
   bool timed_ = false;  // deadline_ is known
-  bool kept_ = false;   // fd_ is a kept duplicate
+  bool restarts_ = false;
+  bool kept_ = false;  // fd_ is a kept duplicate
   // From the end of a life to the next wait the call stays inside the runtime: a signal sent after
   // the close finds it waiting, as it would in the kernel.
   bool inside_ = false;

@@ -19,34 +19,6 @@ bool starts_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// A whole decimal number, optionally with a size suffix. No sign, no blanks, no overflow.
-bool parse_number(const char* text, bool suffix, unsigned long* value) {
-  if (text[0] < '0' || text[0] > '9') return false;
-  char* end = nullptr;
-  errno = 0;
-  unsigned long number = strtoul(text, &end, 10);
-  if (errno != 0) return false;
-  unsigned shift = 0;
-  if (suffix && *end != '\0') {
-    switch (*end++ | 0x20) {
-      case 'k':
-        shift = 10;
-        break;
-      case 'm':
-        shift = 20;
-        break;
-      case 'g':
-        shift = 30;
-        break;
-      default:
-        return false;
-    }
-  }
-  if (*end != '\0' || number > (ULONG_MAX >> shift)) return false;
-  *value = number << shift;
-  return true;
-}
-
 void set_carriers(Options* options, const char* value, const char* name, Report* report) {
   unsigned long number = 0;
   if (!parse_number(value, false, &number) || number < 1 || number > kMaxCarriers) {
@@ -181,6 +153,33 @@ void visit(void* context, const char* option, const char* origin) {
 }
 
 }  // namespace
+
+bool parse_number(const char* text, bool suffix, unsigned long* value) {
+  if (text[0] < '0' || text[0] > '9') return false;
+  char* end = nullptr;
+  errno = 0;
+  unsigned long number = strtoul(text, &end, 10);
+  if (errno != 0) return false;
+  unsigned shift = 0;
+  if (suffix && *end != '\0') {
+    switch (*end++ | 0x20) {
+      case 'k':
+        shift = 10;
+        break;
+      case 'm':
+        shift = 20;
+        break;
+      case 'g':
+        shift = 30;
+        break;
+      default:
+        return false;
+    }
+  }
+  if (*end != '\0' || number > (ULONG_MAX >> shift)) return false;
+  *value = number << shift;
+  return true;
+}
 
 bool is_use_wisp2(const char* option) {
   return strcmp(option, kOn) == 0 || strcmp(option, kOff) == 0;

@@ -56,6 +56,10 @@ bool options_apply_jvm(Options* options, const char* option, const char* origin,
 // named in messages.
 void options_apply_list(Options* options, const char* text, const char* origin, Report* report);
 
+// A whole decimal number, optionally with one of the size suffixes k, m and g. No sign, no blanks,
+// no overflow.
+bool parse_number(const char* text, bool suffix, unsigned long* value);
+
 // -XX:+UseWisp2 or -XX:-UseWisp2, the options that no stock JVM takes.
 bool is_use_wisp2(const char* option);
 

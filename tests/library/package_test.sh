@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `make install PREFIX=` and the tar.gz of `make package` leave somewhere else runs a program
-# under Wisp where neither a compiler nor anything else is on PATH; and these two and the .deb hold
-# the same files.
+# under Wisp where neither a compiler nor anything else is on PATH; these two and the .deb hold the
+# same files; and what the installed pages link to is there.
 #   tests/library/package_test.sh BUILD-FOLDER
 # Ends with 77 (skipped) where there is no JDK.
 set -euo pipefail
@@ -40,10 +40,24 @@ runs_from() {
   grep -q '^wisp: tasks=[1-9]' <<< "$output" || fail "$tree: not under Wisp: $output"
 }
 
+# links_of TREE: the files that links of its pages name.
+links_of() {
+  local page target pages=0 links=0
+  for page in "$1"/share/doc/wisp/*.md; do
+    pages=$((pages + 1))
+    while read -r target; do
+      links=$((links + 1))
+      [ -e "${page%/*}/$target" ] || fail "${page#"$1"/} links to $target, which is not there"
+    done < <(grep -oP '\]\(\K[^)#]+' "$page" | grep -v '^[a-z]*:' | sort -u)
+  done
+  [ "$pages" -gt 3 ] && [ "$links" -gt 5 ] || fail "$pages pages with $links links"
+}
+
 # Of what is built: -o all spares a second build in the midst of a test.
 make -C "$root" -s -o all install BUILD="$build" PREFIX="$scratch/prefix" > "$scratch/install.log" 2>&1 \
   || { cat "$scratch/install.log"; fail "make install"; }
 runs_from "$scratch/prefix"
+links_of "$scratch/prefix"
 
 (cd "$scratch" && cpack --config "$build/CPackConfig.cmake" -B "$scratch/made" > cpack.log 2>&1) \
   || { cat "$scratch/cpack.log"; exit 1; }

@@ -1,13 +1,11 @@
 // Native waits for one of several descriptors: ppoll and pselect with a signal mask, select. The
 // one who ends the wait is a task as well, as in native_waits.c.
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/select.h>
-#include <sys/socket.h>
 
 #include "preload.h"
+#include "sockets.h"
 
 // --- ppoll and pselect with a signal mask
 static volatile sig_atomic_t g_handled;
@@ -163,14 +161,9 @@ static void select_writes(void) {
 
 // Urgent data is the exception of a TCP socket; each set's bits count.
 static void select_excepts(void) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t length = sizeof address;
-  int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
-  CHECK(bind(listener, (struct sockaddr*)&address, length) == 0 && listen(listener, 1) == 0);
-  CHECK(getsockname(listener, (struct sockaddr*)&address, &length) == 0);
-  CHECK(connect(client, (struct sockaddr*)&address, length) == 0);
-  int server = accept(listener, NULL, NULL);
-  CHECK(server >= 0);
+  int pair[2];
+  tcp_pair(pair);
+  int client = pair[0], server = pair[1];
   pthread_t sender = java(sends_urgent, (void*)(long)client);
   fd_set in, out, except;
   only(&in, server);
@@ -187,18 +180,6 @@ static void select_excepts(void) {
   CHECK(select(server + 1, &in, &out, &except, NULL) == 3);
   close(server);
   close(client);
-  close(listener);
-}
-
-// More than once: on a busy machine the first may come before the other one has got into select.
-static int g_over;
-static void* kills_until_over(void* unused) {
-  (void)unused;
-  while (!__atomic_load_n(&g_over, __ATOMIC_SEQ_CST)) {
-    CHECK(pthread_kill(g_sleeper, SIGUSR1) == 0);
-    sleep_ms(50);
-  }
-  return NULL;
 }
 
 static void select_fails(int fd) {
@@ -211,18 +192,16 @@ static void select_fails(int fd) {
   CHECK(select(closed + 1, &in, NULL, NULL, &t) == -1 && errno == EBADF);
   CHECK(select(fd + 1, &in, NULL, NULL, &negative) == -1 && errno == EINVAL);
   CHECK(select(-1, &in, NULL, NULL, &t) == -1 && errno == EINVAL);
-  g_sleeper = pthread_self();
   for (int round = 0; round < 3; ++round) {  // a handler ends it, also one that restarts calls
     struct sigaction action = {.sa_handler = handler, .sa_flags = round == 2 ? SA_RESTART : 0};
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
     int before = g_handled;
-    __atomic_store_n(&g_over, 0, __ATOMIC_SEQ_CST);
-    pthread_t killer = java(kills_until_over, NULL);
+    struct nagging killer;
+    begin_nagging(&killer, SIGUSR1);
     only(&in, fd);
     CHECK(select(fd + 1, &in, NULL, NULL, round % 2 ? NULL : &t) == -1 && errno == EINTR);
     CHECK(g_handled > before && FD_ISSET(fd, &in));
-    __atomic_store_n(&g_over, 1, __ATOMIC_SEQ_CST);
-    join(killer);
+    end_nagging(&killer);
   }
 }
 

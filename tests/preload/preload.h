@@ -64,6 +64,32 @@ static inline struct timespec started(void) {
   return t;
 }
 
+// A signal again and again until it is told to stop: on a busy machine the first may come before
+// the thread has got into the call that it is to end.
+struct nagging {
+  pthread_t target, by;
+  int signal, over;
+};
+static inline void* nags(void* argument) {
+  struct nagging* n = argument;
+  while (!__atomic_load_n(&n->over, __ATOMIC_SEQ_CST)) {
+    CHECK(pthread_kill(n->target, n->signal) == 0);
+    sleep_ms(50);
+  }
+  return NULL;
+}
+// Of the calling thread.
+static inline void begin_nagging(struct nagging* n, int signal) {
+  n->target = pthread_self();
+  n->signal = signal;
+  n->over = 0;
+  n->by = java(nags, n);
+}
+static inline void end_nagging(struct nagging* n) {
+  __atomic_store_n(&n->over, 1, __ATOMIC_SEQ_CST);
+  join(n->by);
+}
+
 // Fails when Wisp should be on and is not, so that a test never passes for the wrong reason.
 static void* report_tid(void* out) {
   *(pid_t*)out = gettid();

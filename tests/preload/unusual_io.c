@@ -1,17 +1,15 @@
 // Calls on sockets and the like that end in unusual ways: the answer, the error that the next call
 // gets, and that a wait waits without computing.
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/select.h>
-#include <sys/socket.h>
 
 #include "preload.h"
+#include "sockets.h"
 
 static void nothing(int sig) { (void)sig; }
 
@@ -39,24 +37,6 @@ static pthread_t begin(struct call* c) {
   return t;
 }
 
-static int listening(struct sockaddr_in* address, int backlog) {
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  memset(address, 0, sizeof *address);
-  address->sin_family = AF_INET;
-  address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof *address;
-  CHECK(bind(fd, (struct sockaddr*)address, length) == 0 && listen(fd, backlog) == 0);
-  CHECK(getsockname(fd, (struct sockaddr*)address, &length) == 0);
-  return fd;
-}
-static void tcp_pair(int pair[2]) {
-  struct sockaddr_in address;
-  int listener = listening(&address, 5);
-  pair[0] = socket(AF_INET, SOCK_STREAM, 0);
-  CHECK(connect(pair[0], (struct sockaddr*)&address, sizeof address) == 0);
-  pair[1] = accept(listener, NULL, NULL);
-  CHECK(pair[1] >= 0 && close(listener) == 0);
-}
 static void close_with_reset(int fd) {
   struct linger now = {1, 0};
   CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0 && close(fd) == 0);

@@ -331,7 +331,7 @@ TEST_P(Observe, TraceErrors) {
     int exit;
     const char* part;
   } const cases[] = {
-      {{"trace", jvm.pid(), "--seconds", "0"}, 2, "--seconds takes 0.1 to 3600"},
+      {{"trace", jvm.pid(), "--seconds", "0"}, 2, "--seconds=0: takes seconds from 0.1 to 3600"},
       {{"trace", jvm.pid(), "--buffer", "63k"}, 2, "--buffer=63k: takes a size from 64k to 256m"},
       {{"trace", jvm.pid(), "--buffer", "4q"}, 2, "--buffer=4q: takes a size"},
       {{"trace", jvm.pid(), jvm.pid()}, 2, "is too much"},
