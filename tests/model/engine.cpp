@@ -83,8 +83,12 @@ bool Engine::enabled(int thread) const {
     case Op::Start:
     case Op::Load:
     case Op::Step:
+    case Op::Yield:
       return true;
     case Op::Await: {
+      if (p.gives_up.asleep && t.buffered != 0) return false;
+      if (p.gives_up.clock >= 0 && locations_[p.gives_up.clock].value >= p.gives_up.due)
+        return true;
       // As the thread itself would see it.
       for (int i = t.buffered - 1; i >= 0; --i)
         if (t.buffer[i].loc == p.loc) return p.wanted(p.context, t.buffer[i].value);
@@ -102,11 +106,16 @@ bool Engine::enabled(int thread) const {
       return t.buffered == 0 && locations_[p.loc].value == 0;
     case Op::FutexSleep:
       return t.woken || p.may_time_out;
-    case Op::Quiet:  // see options_at
+    case Op::Quiet:  // see options_at, as for an await that gives up when all is quiet
     case Op::Done:
       return false;
   }
   return false;
+}
+
+bool Engine::leaving_counts() const {
+  if (last_ == kOutside || threads_[last_]->pending.op == Op::Yield) return false;
+  return enabled(last_) || (options_.count_delays && threads_[last_]->buffered > 0);
 }
 
 // Thread i's operation is 2i, its buffer's oldest store 2i+1. The first choice is the tamest:
@@ -119,7 +128,8 @@ void Engine::options_at(std::vector<int>& out) const {
     if (i == last_ && threads_[i]->buffered > 0) out.push_back(2 * i + 1);
   bool can_go_on = last_ != kOutside && enabled(last_);
   if (can_go_on) out.push_back(2 * last_);
-  bool may_switch = !can_go_on || options_.preemptions < 0 || preempted_ < options_.preemptions;
+  bool may_switch =
+      options_.preemptions < 0 || preempted_ < options_.preemptions || !leaving_counts();
   for (int i = 0; i < n; ++i) {
     if (i == last_) continue;
     if (threads_[i]->buffered > 0) out.push_back(2 * i + 1);
@@ -127,7 +137,8 @@ void Engine::options_at(std::vector<int>& out) const {
   }
   if (!out.empty()) return;
   for (int i = 0; i < n; ++i)
-    if (threads_[i]->pending.op == Op::Quiet) out.push_back(2 * i);
+    if (threads_[i]->pending.op == Op::Quiet || threads_[i]->pending.gives_up.when_quiet)
+      out.push_back(2 * i);
 }
 
 uint64_t Engine::hash_watched() const {
@@ -293,7 +304,7 @@ Engine::End Engine::run_once() {
       flush(pick / 2);
       continue;
     }
-    if (last_ != kOutside && pick / 2 != last_ && enabled(last_)) ++preempted_;
+    if (pick / 2 != last_ && leaving_counts()) ++preempted_;
     last_ = pick / 2;
     resume(last_);
   }

@@ -33,6 +33,7 @@ enum class Op : uint8_t {
   FutexSleep,
   FutexWake,
   Step,
+  Yield,
   Quiet,
   Done
 };
@@ -43,6 +44,7 @@ struct Pending {
   bool (*wanted)(const void*, uint64_t) = nullptr;
   const void* context = nullptr;
   bool may_time_out = false;
+  detail::GivesUp gives_up{};
   Site at{"", 0};
 };
 
@@ -161,6 +163,7 @@ class Engine {
   End finish(Test& test);
   bool next_prefix();
   bool enabled(int thread) const;
+  bool leaving_counts() const;  // for another thread than the last one
   bool barrier_passed(const Thread& t) const;
   void options_at(std::vector<int>& out) const;
   void flush(int thread);

@@ -1,69 +1,18 @@
 // The scheduler around the idle protocol, for idle_test.cpp. IdleSet and RunQueue are the runtime's
-// very templates; the rest is copied from worker.cpp, sleep.cpp, polling.cpp, sysmon.cpp and
-// scheduler.cpp, function by function under the same names, reduced to what takes part in the
-// protocol. Keep alike.
+// very templates; the rest is copied, function by function under the same names, reduced to what
+// takes part in the protocol. Keep alike.
+//   worker.cpp    any_work_visible, wake_searcher, announce_work, give_away, publish_with_work,
+//                 end_search, next_task
+//   dispatch.cpp  pick_next;  search.cpp  search, one pass
+//   sleep.cpp     start_helping, sleep_until_bound without its clock
+//   polling.cpp   wake_worker, wait_for_events without events
+//   scheduler.cpp GlobalQueue, BlockingRegion;  sysmon.cpp  sysmon_notice, look_at, sysmon_main
+// Who watches the pump's events and the clock is watch_*.h's.
 #pragma once
-#include "model.h"
+#include "idle_shape.h"
 #include "scheduler/idle.h"
-#include "scheduler/run_queue.h"
 
 namespace idle_model {
-
-using model::Atomic;
-constexpr auto relaxed = std::memory_order_relaxed;
-constexpr auto acquire = std::memory_order_acquire;
-constexpr auto release = std::memory_order_release;
-
-// What a task does when it runs. A kernel thread's pushes are always Leaf.
-enum class Program : uint8_t {
-  Leaf,
-  Fork2,          // makes two leaves ready, one after the other
-  WaitForLeaf,    // makes a leaf ready, then computes until that has run
-  BlockForLeaf,   // blocks in the kernel (BlockingRegion) until a leaf has run
-  NextThenBlock,  // leaves a leaf in the next slot, then as BlockForLeaf
-  RingThenBlock,  // the same with a leaf in the ring
-};
-struct Task {
-  Program program;
-};
-struct Worker;
-struct Carrier {
-  model::Plain<Worker*> worker;
-  Carrier* idle_next = nullptr;  // IdleSet's, under its lock
-  Atomic<Task*> next{nullptr};
-  wisp::RunQueue<Task, 4, Atomic> queue;
-};
-struct Worker {
-  model::Plain<Carrier*> carrier;
-  Worker* next = nullptr;  // IdleSet's, under its lock
-  model::Plain<bool> searching;
-  Atomic<uint32_t> wake{0};
-  Atomic<bool> polling{false};
-};
-enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };
-
-// Left-out parts of the protocol, each of which must show.
-enum Fault : uint32_t {
-  kNone = 0,
-  kOneLookAtFailure = 1,  // wake_searcher that gives up when its claim finds no pair
-  kNoFenceAtPush = 2,
-  kNoFenceAtSleep = 4,
-  kNoSecondLook = 8,
-  kSearchingReadLate = 16,  // a worker asks whether it was searching after it has published itself
-  kSpareSleepsAtOnce = 32,  // a worker that comes back without a carrier does not look
-  kNextStays = 64,          // a carrier is published with its next slot full
-  kSysmonOnlyGlobal = 128,  // SysMonitor does not look into the rings of idle carriers
-  kPollingFlagLate = 256,   // the poller looks at `wake` before it says that it polls
-  kPumpForTwo = 512,        // the next poller may come before the last one has left the pump
-  kHelperLeaves = 1024,  // a helper that was chosen meanwhile does not look for whoever trusted it
-};
-struct Shape {
-  int carriers = 1, workers = 1;
-  int late_workers = 0;  // of them, how many only SysMonitor starts
-  bool sysmon = false, pump = false;
-  bool helper = false;  // the last worker gets up once by itself, as a forecast helper
-  uint32_t faults = kNone;
-};
 
 struct System {
   static constexpr int kMaxCarriers = 2, kMaxWorkers = 4;
@@ -133,7 +82,9 @@ struct System {
       idle.stop_searching();
       if (no_spare) return by_sysmon ? void() : sysmon_notice();
       // Who came meanwhile trusted our claim.
-      if (has(kOneLookAtFailure) || idle.idle() == 0 || !any_work_visible()) return;
+      model::fence();
+      if (has(kOneLookAtFailure) || !any_work_visible()) return;
+      if (idle.idle() == 0) return by_sysmon ? void() : sysmon_notice();
     }
   }
   void announce_work(bool by_sysmon = false) {
@@ -198,7 +149,7 @@ struct System {
     idle.stop_searching();
     if (has(kHelperLeaves)) return false;
     model::fence();
-    if (idle.idle() != 0 && any_work_visible()) wake_searcher();
+    if (any_work_visible()) announce_work();
     return false;
   }
   void sleep_until_bound(Worker* w) {
@@ -224,7 +175,7 @@ struct System {
         idle.publish_spare(w);
         if (!has(kSpareSleepsAtOnce)) {
           model::fence();
-          if (any_work_visible() && idle.take_back(w)) continue;
+          if (idle.idle() != 0 && any_work_visible() && idle.take_back(w)) continue;
         }
         sleep_until_bound(w);
         continue;
@@ -246,7 +197,10 @@ struct System {
         idle.stop_searching();
       }
       if (!has(kNoFenceAtSleep)) model::fence();
-      if (!has(kNoSecondLook) && any_work_visible() && idle.take_back(w)) continue;
+      if (!has(kNoSecondLook) && any_work_visible()) {
+        if (idle.take_back(w)) continue;
+        sysmon_notice();
+      }
       sleep_until_bound(w);
     }
   }

@@ -134,6 +134,11 @@ void step(Site at) {
   g_engine->observe(3);
 }
 
+void yield(Site at) {
+  g_engine->visible(Op::Yield, -1, at);
+  g_engine->observe(7);
+}
+
 void when_quiet(Site at) {
   g_engine->visible(Op::Quiet, -1, at);
   g_engine->observe(6);
@@ -188,13 +193,15 @@ uint64_t load(int loc, Site at) {
   return v;
 }
 
-uint64_t await(int loc, bool (*wanted)(const void*, uint64_t), const void* context, Site at) {
+uint64_t await(int loc, bool (*wanted)(const void*, uint64_t), const void* context,
+               GivesUp gives_up, Site at) {
   Engine& e = *g_engine;
   Pending p;
   p.op = Op::Await;
   p.loc = loc;
   p.wanted = wanted;
   p.context = context;
+  p.gives_up = gives_up;
   p.at = at;
   e.visible(p);
   uint64_t stamp;

@@ -25,6 +25,7 @@ struct Options {
   bool by_value = false;
   bool sequential = false;        // no store buffers: to show what only a store buffer breaks
   int preemptions = -1;           // at most so many switches away from a thread that could go on
+  bool count_delays = false;      // and away from one that has stores in its buffer, blocked or not
   uint32_t max_steps = 2000;      // of one execution; beyond it the test fails as a livelock
   uint64_t max_states = 8000000;  // beyond it the result is not complete
   // Called when the search starts anew (engine.h tells why): what a scenario has gathered outside
@@ -100,6 +101,8 @@ void fence(std::memory_order order = std::memory_order_seq_cst, Site at = Site::
 // membarrier(2): returns when every other thread has passed a full barrier since the call.
 void membarrier(Site at = Site::here());
 void step(Site at = Site::here());  // a moment in which others may run
+// The same, and they do not count as preemptions: in a loop that goes on until they have run.
+void yield(Site at = Site::here());
 // A long time passes: goes on when nothing else can move. What a periodic timer of a monitor is.
 void when_quiet(Site at = Site::here());
 // "Of all I have read so far I remember only `tag`": at the head of a loop without other live
@@ -117,8 +120,16 @@ uint64_t load(int loc, Site at);
 void store(int loc, uint64_t value, bool drain, Site at);
 uint64_t rmw_read(int loc, Site at);      // the schedule point; the caller goes on with...
 void rmw_write(int loc, uint64_t value);  // ...this, or not (a failed CAS)
+// An await in the kernel, and when it gives up: `clock` has reached `due`, or nothing else can
+// move.
+struct GivesUp {
+  bool asleep = false;
+  int clock = -1;
+  uint64_t due = 0;
+  bool when_quiet = false;
+};
 uint64_t await(int loc, bool (*wanted)(const void* context, uint64_t value), const void* context,
-               Site at);
+               GivesUp gives_up, Site at);
 void lock(int loc, Site at);
 bool try_lock(int loc, Site at);
 void unlock(int loc, Site at);
@@ -192,8 +203,21 @@ class Atomic {
   // A loop that spins until wanted(value), without its useless rounds.
   template <typename F>
   T await(F wanted, Site at = Site::here()) {
-    auto call = [](const void* f, uint64_t v) { return (*static_cast<const F*>(f))(value(v)); };
-    return value(detail::await(loc_, call, &wanted, at));
+    return await(wanted, detail::GivesUp{}, at);
+  }
+  // The same in the kernel, with no store left in the buffer: until `clock` has reached `due`, or
+  // for a long time (when_quiet). The value tells which it was.
+  template <typename F>
+  T sleep_until(F wanted, const Atomic& clock, T due, Site at = Site::here()) {
+    return await(wanted, detail::GivesUp{true, clock.loc_, bits(due), false}, at);
+  }
+  template <typename F>
+  T sleep_for_long(F wanted, Site at = Site::here()) {
+    return await(wanted, detail::GivesUp{true, -1, 0, true}, at);
+  }
+  template <typename F>
+  T sleep(F wanted, Site at = Site::here()) {
+    return await(wanted, detail::GivesUp{true, -1, 0, false}, at);
   }
   int futex_wait(T expected, bool may_time_out = false, Site at = Site::here()) {
     return detail::futex_wait(loc_, bits(expected), may_time_out, at);
@@ -202,6 +226,11 @@ class Atomic {
   void name(const char* name) { detail::set_name(loc_, name); }
 
  private:
+  template <typename F>
+  T await(const F& wanted, detail::GivesUp gives_up, Site at) {
+    auto call = [](const void* f, uint64_t v) { return (*static_cast<const F*>(f))(value(v)); };
+    return value(detail::await(loc_, call, &wanted, gives_up, at));
+  }
   template <typename F>
   T update(F next, Site at) {
     T old = value(detail::rmw_read(loc_, at));

@@ -25,7 +25,8 @@ enum Fault : uint32_t {
   kOldBucket = 32,       // cancel does not look whether the waiter has moved
   kTouchAfterWake = 64,  // unpark reads the waiter after waking it
   kTrustTimeout = 128,   // a kernel thread whose futex timed out does not cancel first
-  kStopOnSignal = 256,   // a signal ends the task's waiting
+  kStopOnSignal = 256,   // a signal ends the waiting; a kernel thread gets one only once
+  kRequeueHides = 512,   // a requeue takes `queued` away for a moment
 };
 struct Plan {
   bool timed = false;
@@ -83,9 +84,12 @@ struct System {
     b.tail = w;
     w->queued.store(true, release);
   }
-  void unlink(Bucket& b, Waiter* w) {
+  void take_out(Bucket& b, Waiter* w) {
     (w->prev != nullptr ? w->prev->next : b.head) = w->next;
     (w->next != nullptr ? w->next->prev : b.tail) = w->prev;
+  }
+  void unlink(Bucket& b, Waiter* w) {
+    take_out(b, w);
     w->queued.store(false, relaxed);
   }
   template <typename F>
@@ -147,7 +151,10 @@ struct System {
     source.lock.lock();
     target.lock.lock();
     if (Waiter* w = source.head) {
-      unlink(source, w);
+      if (has(kRequeueHides))
+        unlink(source, w);
+      else
+        take_out(source, w);
       append(target, to, w);
     }
     target.lock.unlock();
@@ -261,17 +268,21 @@ struct System {
   }
   void finish() { MODEL_CHECK(done.add(1) == 1); }
 
-  // --- a kernel thread's wait
+  // --- a kernel thread's wait: ParkingLot::wait. What ends the sleep is the time, which stays run
+  // out, or (kStopOnSignal) a signal, which comes once.
   void kernel_thread_waits() {
     while (flag[0].load(acquire) == 0) {
       Waiter w;  // on its stack
       w.is_task = false;
       if (!enqueue(kKey, &w, [this] { return flag[0].load(relaxed) == 0; })) return;
-      for (;;) {
-        model::forget();
+      for (bool interrupted = false;;) {
+        model::forget(interrupted);
         if (w.wake.load(acquire) != 0) break;
-        int r = w.wake.futex_wait(0, plan.timed);
-        if (r == -110 && (has(kTrustTimeout) || cancel(&w, Reason::TimedOut))) return;
+        int r = w.wake.futex_wait(0, plan.timed || (has(kStopOnSignal) && !interrupted));
+        if (r != -110) continue;
+        if (has(kTrustTimeout)) return;
+        interrupted = has(kStopOnSignal);
+        if (cancel(&w, interrupted ? Reason::Interrupted : Reason::TimedOut)) return;
       }
     }
   }

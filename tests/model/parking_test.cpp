@@ -14,7 +14,8 @@ namespace {
 using namespace parking_model;
 
 // The task waits until `flag` is 1 (or gives up, see Plan); each waker does its thing once.
-enum class Waker { Unpark, Timer, Signal, Requeue };
+// Requeue wakes whom it has moved, Move leaves it to others.
+enum class Waker { Unpark, Timer, Signal, Requeue, Move };
 
 model::Scenario task_waits(Plan plan, std::vector<Waker> wakers) {
   return [=](model::Test& t) {
@@ -46,6 +47,9 @@ model::Scenario task_waits(Plan plan, std::vector<Waker> wakers) {
             s.unpark(kKey, 1);
           });
           break;
+        case Waker::Move:
+          t.thread("mover", [&s] { s.requeue(kKey, kOtherKey); });
+          break;
       }
     }
     t.finally([&s] {
@@ -66,6 +70,22 @@ model::Scenario kernel_thread_waits(Plan plan, bool second_waker) {
     });
     if (second_waker) t.thread("unparker2", [&s] { s.unpark(kKey, 1); });
     t.finally([&s] { MODEL_CHECK(s.bucket[0].empty()); });
+  };
+}
+
+// Nobody wakes it, but it is moved: its own end of waiting has to find it.
+model::Scenario kernel_thread_is_moved(Plan plan, bool unparked) {
+  return [=](model::Test& t) {
+    System& s = t.make<System>(plan);
+    t.thread("waiter", [&s] { s.kernel_thread_waits(); });
+    t.thread("mover", [&s, unparked] {
+      s.requeue(kKey, kOtherKey);
+      if (!unparked) return;
+      s.flag[0].store(1, release);
+      s.unpark(kOtherKey, 1);
+      s.unpark(kKey, 1);
+    });
+    t.finally([&s] { MODEL_CHECK(s.bucket[0].empty() && s.bucket[1].empty()); });
   };
 }
 
@@ -112,6 +132,11 @@ const std::vector<model::Case> kCases = {
     {"requeue_and_signal", nullptr, fast(), task_waits(plan(), {W::Requeue, W::Signal})},
     {"requeue_and_timeout", nullptr, fast(), task_waits(timed(), {W::Requeue, W::Timer})},
     {"cancel_keeps_old_bucket", "", fast(), task_waits(timed(kOldBucket), {W::Requeue, W::Timer})},
+    {"moved_and_timeout", nullptr, fast(), task_waits(timed(), {W::Move, W::Timer})},
+    {"moved_out_of_sight", "lost", fast(), task_waits(timed(kRequeueHides), {W::Move, W::Timer})},
+    {"moved_out_of_a_signals_sight", "lost", fast(),
+     task_waits(plan(kRequeueHides | kStopOnSignal), {W::Move, W::Signal})},
+    {"moved_and_signal", nullptr, fast(), task_waits(plan(kStopOnSignal), {W::Move, W::Signal})},
     {"kernel_thread", nullptr, fast(), kernel_thread_waits(plan(), false)},
     {"kernel_thread_timed", nullptr, fast(), kernel_thread_waits(timed(), false)},
     {"kernel_thread_two_unparkers", nullptr, fast(), kernel_thread_waits(timed(), true)},
@@ -119,6 +144,18 @@ const std::vector<model::Case> kCases = {
      kernel_thread_waits(plan(kTouchAfterWake), false)},
     {"kernel_thread_trusts_timeout", "destroyed", fast(),
      kernel_thread_waits(timed(kTrustTimeout), false)},
+    {"kernel_thread_moved", nullptr, fast(), kernel_thread_is_moved(timed(), false)},
+    {"kernel_thread_requeued", nullptr, fast(), kernel_thread_is_moved(timed(), true)},
+    {"kernel_thread_moved_trusts_timeout", "destroyed", fast(),
+     kernel_thread_is_moved(timed(kTrustTimeout), false)},
+    {"kernel_thread_keeps_old_bucket", "", fast(), kernel_thread_is_moved(timed(kOldBucket), true)},
+    {"kernel_thread_moved_and_signal", nullptr, fast(),
+     kernel_thread_is_moved(plan(kStopOnSignal), false)},
+    {"kernel_thread_moved_out_of_sight", "deadlock", fast(),
+     kernel_thread_is_moved(plan(kStopOnSignal | kRequeueHides), false)},
+    // The time stays run out, so that the next look finds it.
+    {"kernel_thread_looks_again", nullptr, fast(),
+     kernel_thread_is_moved(timed(kRequeueHides), false)},
 };
 
 }  // namespace

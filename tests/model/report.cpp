@@ -13,7 +13,7 @@ constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 constexpr const char* kOpNames[] = {"start",      "load",       "await", "store",      "rmw",
                                     "fence",      "membarrier", "lock",  "futex_wait", "asleep",
-                                    "futex_wake", "step",       "quiet", "done"};
+                                    "futex_wake", "step",       "yield", "quiet",      "done"};
 }  // namespace
 
 void Engine::replay(Result& result, const std::string& seed) {

@@ -1,0 +1,64 @@
+// Tasks, carriers and workers of idle_system.h, and which parts of the protocol a case leaves out.
+#pragma once
+#include "model.h"
+#include "scheduler/run_queue.h"
+
+namespace idle_model {
+
+using model::Atomic;
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto acquire = std::memory_order_acquire;
+constexpr auto release = std::memory_order_release;
+
+// What a task does when it runs. A kernel thread's pushes are always Leaf.
+enum class Program : uint8_t {
+  Leaf,
+  Fork2,          // makes two leaves ready, one after the other
+  WaitForLeaf,    // makes a leaf ready, then computes until that has run
+  BlockForLeaf,   // blocks in the kernel (BlockingRegion) until a leaf has run
+  NextThenBlock,  // leaves a leaf in the next slot, then as BlockForLeaf
+  RingThenBlock,  // the same with a leaf in the ring
+};
+struct Task {
+  Program program;
+};
+struct Worker;
+struct Carrier {
+  model::Plain<Worker*> worker;
+  Carrier* idle_next = nullptr;  // IdleSet's, under its lock
+  Atomic<Task*> next{nullptr};
+  wisp::RunQueue<Task, 4, Atomic> queue;
+};
+struct Worker {
+  model::Plain<Carrier*> carrier;
+  Worker* next = nullptr;  // IdleSet's, under its lock
+  model::Plain<bool> searching;
+  Atomic<uint32_t> wake{0};
+  Atomic<bool> polling{false};
+};
+enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };
+
+// Left-out parts of the protocol, each of which must show.
+enum Fault : uint32_t {
+  kNone = 0,
+  kOneLookAtFailure = 1,  // wake_searcher that gives up when its claim finds no pair
+  kNoFenceAtPush = 2,
+  kNoFenceAtSleep = 4,
+  kNoSecondLook = 8,
+  kSearchingReadLate = 16,  // a worker asks whether it was searching after it has published itself
+  kSpareSleepsAtOnce = 32,  // a worker that comes back without a carrier does not look
+  kNextStays = 64,          // a carrier is published with its next slot full
+  kSysmonOnlyGlobal = 128,  // SysMonitor does not look into the rings of idle carriers
+  kPollingFlagLate = 256,   // the poller looks at `wake` before it says that it polls
+  kPumpForTwo = 512,        // the next poller may come before the last one has left the pump
+  kHelperLeaves = 1024,  // a helper that was chosen meanwhile does not look for whoever trusted it
+};
+struct Shape {
+  int carriers = 1, workers = 1;
+  int late_workers = 0;  // of them, how many only SysMonitor starts
+  bool sysmon = false, pump = false;
+  bool helper = false;  // the last worker gets up once by itself, as a forecast helper
+  uint32_t faults = kNone;
+};
+
+}  // namespace idle_model
