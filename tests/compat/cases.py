@@ -402,7 +402,7 @@ def idle_connections(c):
     expected = f"no spin: true\n{count} answers, sum right: true\n{count} ends of stream, {count} exceptions\nexit 0\n"
     if not c.wisp and not room_for_threads(2 * count):
         return expected  # it is known anyway
-    text = c.java("wisp.it.cases.sockets.IdleConnections", count, timeout=240,
+    text = c.java("wisp.it.cases.sockets.IdleConnections", count, timeout=480,
                   flags=["-Xss256k", "-Xmx512m", "-XX:+UseSerialGC", *(["-Dwisp.it.wisp=true"] if c.wisp else [])])
     return expected if not c.wisp and text == f"exit {compat.SKIPPED}\n" else text
 
