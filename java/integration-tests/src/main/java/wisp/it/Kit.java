@@ -25,6 +25,9 @@ public final class Kit {
     /** Beyond what the harness allows a case: it knows seconds without a processor, and collects stacks. */
     private static final long PATIENCE_NANOS = 300_000_000_000L;
 
+    /** The exit code of a case that skips itself, as of the parts of scripts/test. */
+    public static final int SKIPPED = 77;
+
     private Kit() {
     }
 
@@ -94,14 +97,21 @@ public final class Kit {
      * with no kernel thread of this process ready to run, since one that lost the processor looks the same.
      */
     public static void awaitNative(Thread thread) throws InterruptedException {
+        check(thread.getName() + " is in a native method", awaitNativeOrEnd(thread));
+    }
+
+    /** The same for a thread that may end instead; then false. */
+    public static boolean awaitNativeOrEnd(Thread thread) throws InterruptedException {
         StackTraceElement[][] seen = {{}};
-        await(thread.getName() + " is in a native method", () -> {
+        await(thread.getName() + " is in a native method or has ended", () -> {
             StackTraceElement[] before = seen[0];
             seen[0] = thread.getStackTrace();
             boolean quiet = othersSleep();
             LockSupport.parkNanos(20_000_000);
-            return quiet && before.length > 0 && before[0].isNativeMethod() && Arrays.equals(before, seen[0]);
+            return !thread.isAlive()
+                    || quiet && before.length > 0 && before[0].isNativeMethod() && Arrays.equals(before, seen[0]);
         });
+        return thread.isAlive();
     }
 
     /** Of the kernel threads of this process only the one that looks is not asleep. */
@@ -205,6 +215,12 @@ public final class Kit {
     /** True in the run under Wisp; for the few cases that look below Java. */
     public static boolean underWisp() {
         return Boolean.getBoolean("wisp.it.wisp");
+    }
+
+    /** The case cannot run on this machine: the harness counts it as skipped, for this reason. */
+    public static void skip(String why) {
+        System.err.println("SKIPPED: " + why);
+        System.exit(SKIPPED);
     }
 
     private static void fail(String what, Throwable e) {

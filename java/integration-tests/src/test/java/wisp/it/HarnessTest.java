@@ -3,6 +3,7 @@ package wisp.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.opentest4j.TestAbortedException;
 
 /** The harness itself: what it cannot see would pass unseen. */
 class HarnessTest {
@@ -81,5 +83,22 @@ class HarnessTest {
         assertEquals(List.of("lock Foo@#", "end"),
                 Comparison.normalised("wisp: tasks=1\n[0.021s][warning][os] busy\nlock Foo@1b2c3d  \nPicked up X: y\nend\n", ""));
         assertEquals(List.of("b", "done"), Comparison.normalised("\"b\" #3\nother\ndone\n", "^\"(\\w)\"|^done"));
+    }
+
+    @Test
+    void aCaseThatSkipsItselfOnPlainThreadsIsSkippedAndSaysWhy() throws Exception {
+        Jdk own = new Jdk(17, "own", Path.of(System.getProperty("java.home")));
+        String more = "-Xbootclasspath/a:" + Path.of("target", "test-classes").toAbsolutePath() + ":" + Settings.classPath();
+        Trial trial = new Trial(Skips.class, Skips.class.getAnnotation(WispCase.class), own, List.of(more), "", 1);
+        TestAbortedException skipped = assertThrows(TestAbortedException.class, trial::run);
+        assertTrue(skipped.getMessage().contains("no such thing"), skipped.getMessage());
+    }
+
+    @WispCase
+    static final class Skips {
+        public static void main(String[] args) {
+            System.out.println("so far");
+            Kit.skip("no such thing");
+        }
     }
 }

@@ -3,17 +3,14 @@ package wisp.it.cases.net;
 import java.io.Closeable;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
+import java.nio.channels.Pipe;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import wisp.it.Kit;
@@ -47,14 +44,12 @@ public final class BreakingAtAnyMoment {
         }
     }
 
-    private static final InetSocketAddress ANY = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-
     public static void main(String[] args) throws Exception {
         sockets();
         connects();
         String version = System.getProperty("java.specification.version");
         if (Integer.parseInt(version) >= 25) {
-            try (ServerSocketChannel listener = ServerSocketChannel.open().bind(ANY)) {
+            try (ServerSocketChannel listener = ServerSocketChannel.open().bind(Net.ANY)) {
                 for (boolean interrupt : new boolean[] {false, true}) {
                     channels(listener, interrupt);
                 }
@@ -76,35 +71,24 @@ public final class BreakingAtAnyMoment {
                 return new Call(listener, listener::accept);
             });
             broken(timed + "receive", false, () -> {
-                DatagramSocket socket = new DatagramSocket(ANY);
+                DatagramSocket socket = new DatagramSocket(Net.ANY);
                 socket.setSoTimeout(timeout);
                 return new Call(socket, () -> socket.receive(new DatagramPacket(new byte[1], 1)));
             });
         }
     }
 
-    /** To a listener whose queue is full: Linux drops what comes. */
     private static void connects() throws Exception {
-        List<Socket> fill = new ArrayList<>();
-        try (ServerSocket full = new ServerSocket(0, 1, ANY.getAddress())) {
-            InetSocketAddress address = new InetSocketAddress(full.getInetAddress(), full.getLocalPort());
-            for (int i = 0; i < 4; i++) {
-                Socket socket = new Socket();
-                fill.add(socket);
-                Kit.thrown(() -> socket.connect(address, 200));
-            }
+        try (Net.FullListener full = new Net.FullListener()) {
             for (int timeout : new int[] {0, 20_000}) {
                 broken((timeout != 0 ? "timed " : "") + "connect", false, () -> {
                     Socket socket = new Socket();
                     // Makes the descriptor. A close of a Socket without one only marks it, and a connect that has
                     // begun does not look at the mark.
                     socket.setTcpNoDelay(true);
-                    return new Call(socket, () -> socket.connect(address, timeout));
+                    return new Call(socket, () -> socket.connect(full.address, timeout));
                 });
             }
-        }
-        for (Socket socket : fill) {
-            socket.close();
         }
     }
 
@@ -114,13 +98,28 @@ public final class BreakingAtAnyMoment {
             return new Call(reader, () -> reader.read(ByteBuffer.allocate(10)), listener.accept());
         });
         broken("channel accept", interrupt, () -> {
-            ServerSocketChannel own = ServerSocketChannel.open().bind(ANY);
+            ServerSocketChannel own = ServerSocketChannel.open().bind(Net.ANY);
             return new Call(own, own::accept);
         });
         broken("channel receive", interrupt, () -> {
-            DatagramChannel channel = DatagramChannel.open().bind(ANY);
+            DatagramChannel channel = DatagramChannel.open().bind(Net.ANY);
             return new Call(channel, () -> channel.receive(ByteBuffer.allocate(10)));
         });
+        broken("pipe write", interrupt, () -> {
+            Pipe full = Pipe.open();
+            full.sink().configureBlocking(false);
+            while (full.sink().write(ByteBuffer.allocate(4096)) > 0) {
+                // It takes some.
+            }
+            full.sink().configureBlocking(true);
+            return new Call(full.sink(), () -> full.sink().write(ByteBuffer.allocate(10)), full.source());
+        });
+        try (Net.FullListener full = new Net.FullListener()) {
+            broken("channel connect", interrupt, () -> {
+                SocketChannel channel = SocketChannel.open();
+                return new Call(channel, () -> channel.connect(full.address));
+            });
+        }
         // A select does not throw when it is interrupted; that it ends is what counts.
         broken("select", interrupt, () -> {
             Selector selector = Selector.open();

@@ -6,14 +6,23 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channel;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.channels.WritableByteChannel;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import wisp.it.Kit;
 
 /** Connected pairs on loopback and streams of known bytes. */
 final class Net {
+    static final InetSocketAddress ANY = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+
     private Net() {
     }
 
@@ -34,6 +43,77 @@ final class Net {
         public void close() throws IOException {
             client.close();
             server.close();
+        }
+    }
+
+    static final class ChannelPair implements Closeable {
+        final SocketChannel client;
+        final SocketChannel server;
+
+        ChannelPair() throws IOException {
+            try (ServerSocketChannel listener = ServerSocketChannel.open().bind(ANY)) {
+                client = SocketChannel.open(listener.getLocalAddress());
+                server = listener.accept();
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            client.close();
+            server.close();
+        }
+    }
+
+    /**
+     * A listener that nobody connects to any more: its queue is full, and Linux drops what comes, so that a connect
+     * waits.
+     */
+    static final class FullListener implements Closeable {
+        private static final int MORE_THAN_FIT = 6;
+
+        final InetSocketAddress address;
+        private final ServerSocketChannel listener = ServerSocketChannel.open().bind(ANY, 1);
+        private final SocketChannel[] fill = new SocketChannel[MORE_THAN_FIT];
+
+        FullListener() throws IOException {
+            address = (InetSocketAddress) listener.getLocalAddress();
+            for (int i = 0; i < fill.length; i++) {
+                fill[i] = SocketChannel.open();
+                fill[i].configureBlocking(false);
+                fill[i].connect(address);
+            }
+            // Linux queues one more than it was told.
+            while (!fill[0].finishConnect() || !fill[1].finishConnect()) {
+                Thread.yield();
+            }
+            Kit.check("the others are not", !fill[fill.length - 1].finishConnect());
+        }
+
+        /**
+         * From now on it takes what comes; the kernel asks again for what waits once in a second or so. Not all that
+         * have connected come here: with syn-cookies the kernel may have forgotten one that found no room.
+         */
+        void acceptAll() throws IOException {
+            for (SocketChannel channel : fill) {
+                channel.close();
+            }
+            Kit.daemon("acceptor", () -> {
+                try {
+                    while (true) {
+                        listener.accept().close();
+                    }
+                } catch (ClosedChannelException end) {
+                    // close
+                }
+            });
+        }
+
+        @Override
+        public void close() throws IOException {
+            listener.close();
+            for (SocketChannel channel : fill) {
+                channel.close();
+            }
         }
     }
 
@@ -84,6 +164,38 @@ final class Net {
         Kit.join(blocked);
         // A machine busy with other things may take seconds; time-outs that would end it as well are minutes.
         Kit.check(what + " ends at once", Kit.millisSince(start) < 30_000);
+    }
+
+    /** The same of a call on a channel that the other thread closes, or whose thread it interrupts. */
+    static void sayBroken(String what, Kit.Body body, Channel channel, boolean interrupt) throws Exception {
+        Thread[] blocked = new Thread[1];
+        sayBroken(what + (interrupt ? ", interrupt" : ", close"), () -> {
+            blocked[0] = Thread.currentThread();
+            body.run();
+        }, () -> {
+            if (interrupt) {
+                blocked[0].interrupt();
+            } else {
+                channel.close();
+            }
+        });
+        Kit.check(what + " closed the channel", !channel.isOpen());
+    }
+
+    /** Writes until it is broken. */
+    static void fill(OutputStream out) throws IOException {
+        byte[] block = new byte[100_000];
+        while (true) {
+            out.write(block);
+        }
+    }
+
+    static void fill(WritableByteChannel channel, int blockSize) throws IOException {
+        ByteBuffer block = ByteBuffer.allocateDirect(blockSize);
+        while (true) {
+            block.clear();
+            channel.write(block);
+        }
     }
 
     /** Never less than this, and once in five goes little more: a machine busy with other things may add seconds. */
