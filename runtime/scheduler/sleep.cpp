@@ -40,7 +40,9 @@ static Watch take_watch(uint64_t deadline, uint64_t helped) {
   while (deadline < watched)
     if (g_watched.compare_exchange_weak(watched, deadline, std::memory_order_relaxed))
       return Watch::Deadline;
-  if (deadline != kNever && deadline != helped && g_scheduler.forecast.expects_help() &&
+  // With one carrier there is nobody to help: its worker would go round until the deadline.
+  if (g_scheduler.carrier_count > 1 && deadline != kNever && deadline != helped &&
+      g_scheduler.forecast.expects_help() &&
       !g_helper_watches.exchange(true, std::memory_order_relaxed))
     return Watch::Help;
   return Watch::Nothing;
