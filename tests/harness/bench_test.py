@@ -72,7 +72,7 @@ class Arguments(unittest.TestCase):
             self.assertIn(option, man)
         for name in re.findall(r"^  ([a-z]+) ", done.stdout.split("workloads:")[1], re.MULTILINE):
             if name not in ("tiny", "wrong", "sometimes", "nowhere", "parked"):  # this test's own
-                self.assertRegex(man, rf"[ ,]{name}[,;]")
+                self.assertRegex(man, rf"[\s,]{name}[,;]")
 
     def test_without_python(self):
         done = bench("tiny", PATH="/nowhere")
