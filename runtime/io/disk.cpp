@@ -66,20 +66,11 @@ long away_read(int fd, const iovec* v, int n, off_t at) {
   return r != kNoRing ? r : waiting_read(fd, v, n, at);
 }
 
-// A read that cannot be asked about: its time tells. After a slow one they wait in a region, until
-// one was fast.
+// A read that cannot be asked about.
 long timed_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off_t at) {
-  uint64_t start = ticks();
-  bool was_slow = h.is(DiskHistory::kSlow);
-  long r = was_slow ? waiting_read(fd, v, n, at) : plain_read(fd, v, n, at);
-  uint64_t enough_us = 25 + size / 1024;  // copying a page takes less than a microsecond
-  bool slow = ticks() - start > us_to_ticks(enough_us);
-  if (slow)
-    h.miss();
-  else
-    h.hit();
-  if (slow != was_slow) h.set(DiskHistory::kSlow, slow);
-  return r;
+  return timed_call(
+      h, size, [=] { return plain_read(fd, v, n, at); },
+      [=] { return waiting_read(fd, v, n, at); });
 }
 
 // Fetches what an asked read left of v, `done` bytes being there. Returns the new total.

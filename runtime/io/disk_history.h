@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "platform/clock.h"
 #include "platform/compiler.h"
 
 namespace wisp::io {
@@ -62,6 +63,23 @@ struct DiskHistory {
     flags.store(synced ? kSynchronous : 0, std::memory_order_relaxed);
   }
 };
+
+// A call that moves up to `size` bytes of a file and cannot be asked whether it would wait: its
+// time tells. After a slow one it is made as waiting() does, in a region, until one was fast.
+template <typename Plain, typename Waiting>
+long timed_call(DiskHistory& h, size_t size, Plain&& plain, Waiting&& waiting) {
+  uint64_t start = ticks();
+  bool was_slow = h.is(DiskHistory::kSlow);
+  long r = was_slow ? waiting() : plain();
+  uint64_t enough_us = 25 + size / 1024;  // copying a page takes less than a microsecond
+  bool slow = ticks() - start > us_to_ticks(enough_us);
+  if (slow)
+    h.miss();
+  else
+    h.hit();
+  if (slow != was_slow) h.set(DiskHistory::kSlow, slow);
+  return r;
+}
 
 constexpr uint32_t kDiskHistories = 1u << 16;
 extern DiskHistory g_disk_histories[kDiskHistories];  // 8 bytes each, untouched pages cost nothing

@@ -1,10 +1,12 @@
 // sendfile to a stream socket: piece by piece, each when there is room for it, so that a slow
 // reader at the other end holds no kernel thread. A blocking sendfile has no flag for "as much as
-// goes now" but O_NONBLOCK, which others would see.
+// goes now" but O_NONBLOCK, which others would see. A piece may still wait, most of all for a file
+// that is not cached: then the next ones are made in a BlockingRegion.
 #include <poll.h>
 
 #include <algorithm>
 
+#include "io/disk_history.h"
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
@@ -47,7 +49,10 @@ long send_file(int out, int in, off_t* offset, size_t count) {
     long r;
     if (ready_now(call.fd(), POLLOUT)) {
       size_t size = std::min(count - done, room(call.fd()));
-      r = call.make([&] { return once(size); });
+      auto piece = [&] { return once(size); };
+      auto in_region = [&] { return call.make(piece); };
+      // Outside the runtime, where a kept call is not.
+      r = call.kept() ? in_region() : timed_call(disk_history(in), size, piece, in_region);
       if (r > 0) done += static_cast<size_t>(r);
       if (r > 0 && done < count) continue;
     } else {
