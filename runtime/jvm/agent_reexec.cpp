@@ -78,8 +78,7 @@ char** second_environment(const char* library, const char* options) {
   remove_variable(vector, &count, "WISP");
   remove_variable(vector, &count, "WISP_REEXEC");
   char* list = preload_list(library, preload);
-  if (list == nullptr) return nullptr;
-  vector[count++] = assignment("LD_PRELOAD", list, "", "");
+  vector[count++] = list != nullptr ? assignment("LD_PRELOAD", list, "", "") : nullptr;
   free(list);
   vector[count++] = strdup("WISP=1");
   vector[count++] = strdup("WISP_REEXEC=1");
