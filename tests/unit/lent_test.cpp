@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "scheduler/internal.h"
+#include "sync/parking_lot.h"
 #include "sync/sleep.h"
 #include "unit/scheduler_fixture.h"
 
@@ -45,7 +46,8 @@ bool until(const std::function<bool()>& holds) {
   return true;
 }
 
-// A task that computes beside tasks that queue: 0 stop, 1 compute, 2 compute with full weight.
+// A task that computes beside tasks that queue: 0 stop, 1 compute, 2 compute with full weight, 3
+// wait.
 struct Computing {
   std::atomic<int> wanted{1}, does{0}, tid{0}, left{kQueuing + 1};
   std::atomic<uint64_t> rounds{0};
@@ -63,6 +65,10 @@ struct Computing {
           tid = kernel::gettid();
           does = 2;
           while (wanted == 2) ++rounds;
+        } else if (how == 3) {
+          does = 3;
+          RuntimeEntry entry;
+          park(&wanted, kForever, [this] { return wanted == 3; });
         } else {
           tid = kernel::gettid();
           does = 1;
@@ -76,6 +82,12 @@ struct Computing {
   void want(int what) {
     wanted = what;
     if (what != 0 && !until([&] { return does == what; })) abort();
+  }
+  // From its wait.
+  void wake() {
+    wanted = 0;
+    RuntimeEntry entry;
+    ParkingLot::unpark(&wanted, 1);
   }
   ~Computing() {
     want(0);
@@ -103,6 +115,22 @@ TEST(Lent, LighterWhileTasksQueueAndItselfAgainAfterwards) {
           << "its kernel thread keeps the weight of a carrier";
     }
     EXPECT_TRUE(until(all_have_the_weight_of_the_process));
+  }
+}
+
+// The kernel thread that a task leaves is a worker like the others, or it ends, whether or not
+// there still is a queue.
+TEST(Lent, WhatATaskLeavesIsAsHeavyAsBefore) {
+  start_scheduler();
+  int base = nice_of(kernel::getpid());
+  for (int round = 0; round < 3; ++round) {
+    Computing computing;
+    ASSERT_TRUE(until([&] { return nice_of(computing.tid) >= base + 5; }));
+    int left = computing.tid;
+    computing.want(3);
+    auto ended = [&] { return kernel::call(SYS_tgkill, kernel::getpid(), left, 0) != 0; };
+    EXPECT_TRUE(until([&] { return ended() || nice_of(left) == base; })) << nice_of(left);
+    computing.wake();
   }
 }
 
