@@ -1,12 +1,16 @@
 // The commands that look into running JVMs: ps, stat, top, jstack, trace.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "scheduler/trace_ring.h"
+
+// CLI11 takes ten seconds to compile: only the two files that declare options include it.
+namespace CLI {
+class App;
+}
 
 namespace wisp {
 

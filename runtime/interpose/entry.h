@@ -2,6 +2,8 @@
 // straight to libc: Wisp is off in this process, not started yet, or the thread is one of the
 // runtime's own or a vfork child.
 #pragma once
+#include <errno.h>
+
 #include "platform/real.h"
 #include "platform/thread_self.h"
 #include "scheduler/scheduler.h"
@@ -20,5 +22,13 @@ inline bool interposing() {
 // The task that makes an interposed call; null on plain kernel threads, and while the call must go
 // straight to libc.
 inline WispTask* calling_task() { return interposing() ? current_task() : nullptr; }
+
+// 0 or an error's number, as the layers below answer, in the form of most C functions: 0, or -1 and
+// errno.
+inline int error_answer(int error) {
+  if (WISP_LIKELY(error == 0)) return 0;
+  errno = error;
+  return -1;
+}
 
 }  // namespace wisp

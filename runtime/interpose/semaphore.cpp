@@ -10,39 +10,34 @@ namespace {
 
 inline bool ours(sem_t* s) { return interposing() && sem_is_ours(s); }
 
-inline int answer(int error) {
-  if (WISP_LIKELY(error == 0)) return 0;
-  errno = error;
-  return -1;
-}
-
 }  // namespace
 
 WISP_EXPORT int sem_wait(sem_t* s) {
   if (!ours(s)) return real::ensure(), real::sem_wait(s);
-  return answer(semaphore_wait(s, kForever));
+  return error_answer(semaphore_wait(s, kForever));
 }
 
 WISP_EXPORT int sem_timedwait(sem_t* s, const timespec* abstime) {
   if (!ours(s)) return real::ensure(), real::sem_timedwait(s, abstime);
-  return answer(semaphore_clockwait(s, CLOCK_REALTIME, abstime));
+  return error_answer(semaphore_clockwait(s, CLOCK_REALTIME, abstime));
 }
 
 // glibc 2.30; nobody can have been linked against it where libc has none.
 WISP_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* abstime) {
   if (!ours(s)) {
     real::ensure();
-    return real::sem_clockwait != nullptr ? real::sem_clockwait(s, clock, abstime) : answer(ENOSYS);
+    return real::sem_clockwait != nullptr ? real::sem_clockwait(s, clock, abstime)
+                                          : error_answer(ENOSYS);
   }
-  return answer(semaphore_clockwait(s, clock, abstime));
+  return error_answer(semaphore_clockwait(s, clock, abstime));
 }
 
 WISP_EXPORT int sem_trywait(sem_t* s) {
   if (!ours(s)) return real::ensure(), real::sem_trywait(s);
-  return answer(semaphore_trywait(s));
+  return error_answer(semaphore_trywait(s));
 }
 
 WISP_EXPORT int sem_post(sem_t* s) {
   if (!ours(s)) return real::ensure(), real::sem_post(s);
-  return answer(semaphore_post(s));
+  return error_answer(semaphore_post(s));
 }

@@ -72,10 +72,7 @@ WISP_EXPORT int raise(int sig) noexcept {
   real::ensure();
   WispTask* task = calling_task();
   if (task == nullptr) return real::raise(sig);
-  int error = signal_task(task, sig);
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
+  return error_answer(signal_task(task, sig));
 }
 
 WISP_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
@@ -83,10 +80,7 @@ WISP_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noe
 }
 
 WISP_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
-  int error = change_mask(how, set, old);
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
+  return error_answer(change_mask(how, set, old));
 }
 
 static int hold(int how, int sig) {

@@ -162,6 +162,10 @@ static bool is_task(id_t who) {
   return known_tid(static_cast<int>(who)) != nullptr;
 }
 
+static id_t process_for_task(id_t who) {
+  return is_task(who) ? static_cast<id_t>(kernel::getpid()) : who;
+}
+
 WISP_EXPORT int setpriority(__priority_which_t which, id_t who, int value) noexcept {
   real::ensure();
   if (which == PRIO_PROCESS && is_task(who)) return 0;
@@ -170,45 +174,35 @@ WISP_EXPORT int setpriority(__priority_which_t which, id_t who, int value) noexc
 
 WISP_EXPORT int getpriority(__priority_which_t which, id_t who) noexcept {
   real::ensure();
-  if (which == PRIO_PROCESS && is_task(who)) who = static_cast<id_t>(kernel::getpid());
-  return real::getpriority(which, who);
+  return real::getpriority(which, which == PRIO_PROCESS ? process_for_task(who) : who);
 }
 
 // By tid, as the above: a class that promises nothing is accepted, a real-time one refused.
 WISP_EXPORT int nice(int added) noexcept {
   real::ensure();
   if (!is_task(0)) return real::nice(added);
-  if (added < 0 && geteuid() != 0) {
-    errno = EPERM;
-    return -1;
-  }
+  if (added < 0 && geteuid() != 0) return error_answer(EPERM);
   int sum = getpriority(PRIO_PROCESS, 0) + added;
   return sum < -20 ? -20 : sum > 19 ? 19 : sum;
 }
 
-static int accepted(int error) {
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
-}
-
 WISP_EXPORT int sched_getscheduler(pid_t who) noexcept {
   real::ensure();
-  return real::sched_getscheduler(is_task(static_cast<id_t>(who)) ? kernel::getpid() : who);
+  return real::sched_getscheduler(static_cast<pid_t>(process_for_task(static_cast<id_t>(who))));
 }
 WISP_EXPORT int sched_getparam(pid_t who, sched_param* param) noexcept {
   real::ensure();
-  return real::sched_getparam(is_task(static_cast<id_t>(who)) ? kernel::getpid() : who, param);
+  return real::sched_getparam(static_cast<pid_t>(process_for_task(static_cast<id_t>(who))), param);
 }
 WISP_EXPORT int sched_setscheduler(pid_t who, int policy, const sched_param* param) noexcept {
   real::ensure();
   if (!is_task(static_cast<id_t>(who))) return real::sched_setscheduler(who, policy, param);
-  return accepted(param == nullptr ? EINVAL : class_for_task(policy, param));
+  return error_answer(param == nullptr ? EINVAL : class_for_task(policy, param));
 }
 WISP_EXPORT int sched_setparam(pid_t who, const sched_param* param) noexcept {
   real::ensure();
   if (!is_task(static_cast<id_t>(who))) return real::sched_setparam(who, param);
-  return accepted(param == nullptr || param->sched_priority != 0 ? EINVAL : 0);
+  return error_answer(param == nullptr || param->sched_priority != 0 ? EINVAL : 0);
 }
 
 // A task runs wherever a carrier does: it answers with the affinity of the process, and a wish to

@@ -11,17 +11,11 @@ namespace {
 
 inline bool on_task() { return calling_task() != nullptr; }
 
-inline int answer(int error) {
-  if (WISP_LIKELY(error == 0)) return 0;
-  errno = error;
-  return -1;
-}
-
 }  // namespace
 
 WISP_EXPORT int nanosleep(const timespec* req, timespec* rem) {
   if (!on_task()) return real::ensure(), real::nanosleep(req, rem);
-  return answer(task_nanosleep(req, rem));
+  return error_answer(task_nanosleep(req, rem));
 }
 
 WISP_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* req, timespec* rem) {
@@ -34,7 +28,7 @@ WISP_EXPORT int usleep(useconds_t microseconds) {
   if (!on_task()) return real::ensure(), real::usleep(microseconds);
   timespec t{static_cast<time_t>(microseconds / 1000000),
              static_cast<long>(microseconds % 1000000) * 1000};
-  return answer(task_nanosleep(&t, nullptr));
+  return error_answer(task_nanosleep(&t, nullptr));
 }
 
 WISP_EXPORT unsigned sleep(unsigned seconds) {

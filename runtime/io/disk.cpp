@@ -37,7 +37,6 @@ DiskHistory g_disk_histories[kDiskHistories];
 namespace {
 
 constexpr size_t kAlwaysAsk = 256 * 1024;
-constexpr size_t kMostPerCall = 0x7ffff000;  // the kernel's own limit for one read or write
 constexpr uint64_t kPageMask = 4095;  // of the smallest page: a partly cached read ends on one
 
 long plain_read(int fd, const iovec* v, int n, off_t at) {

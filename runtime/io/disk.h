@@ -11,7 +11,8 @@
 
 namespace wisp::io {
 
-constexpr off_t kFilePosition = -1;  // as the offset: at the descriptor's own position
+constexpr size_t kMostPerCall = 0x7ffff000;  // bytes: the kernel's MAX_RW_COUNT, for one call
+constexpr off_t kFilePosition = -1;          // as the offset: at the descriptor's own position
 
 long disk_read(int fd, void* buffer, size_t size, off_t offset);
 long disk_read(int fd, const iovec* parts, int count, off_t offset);

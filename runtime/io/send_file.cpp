@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "io/disk.h"
 #include "io/disk_history.h"
 #include "io/transfer.h"
 #include "io/wait.h"
@@ -15,7 +16,6 @@ namespace wisp::io {
 
 namespace {
 
-constexpr size_t kMostPerCall = 0x7ffff000;  // the kernel's MAX_RW_COUNT
 constexpr size_t kLeast = 4096;
 
 // What a stream socket that poll(2) calls writable takes without waiting, or nearly so: TCP is

@@ -93,12 +93,14 @@ void wake_parked(std::atomic<uint32_t>* word, uint32_t n) {
 }
 
 void WakeDuty::woken(Descriptor* d, Direction direction) {
+  of_ = nullptr;
+  if (direction != Direction::In) return;
   // relaxed: who was parked before us was so before the event, whose wake-up we have seen. Found
   // clear by another event's pump that is about to wake the next: then that one tries after us.
-  bool others = (d->in.load(std::memory_order_relaxed) & 1) != 0;
-  of_ = others && direction == Direction::In ? d : nullptr;
+  if ((d->in.load(std::memory_order_relaxed) & 1) == 0) return;
+  of_ = d;
   // A handler may run for long before the next try, or never come back (siglongjmp).
-  if (WISP_UNLIKELY(of_ != nullptr) && thread_self().pending_signals.load() != 0) pass_on();
+  if (WISP_UNLIKELY(thread_self().pending_signals.load() != 0)) pass_on();
 }
 
 void WakeDuty::pass_on() {

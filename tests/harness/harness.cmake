@@ -6,5 +6,8 @@ add_test(NAME harness.servers COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_L
 add_test(NAME harness.broken COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/broken_test.py)
 add_test(NAME harness.bench
   COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/bench_test.py $<TARGET_FILE:wisp>)
+# Does each mutation of tests/compat/mutations still find the line that it changes?
+add_test(NAME harness.mutations COMMAND ${CMAKE_SOURCE_DIR}/tests/compat/mutations --check)
+set_tests_properties(harness.mutations PROPERTIES LABELS harness TIMEOUT 60)
 set_tests_properties(harness.stats harness.forkjoin harness.servers harness.broken harness.bench
   PROPERTIES LABELS harness TIMEOUT 240 SKIP_RETURN_CODE 77)

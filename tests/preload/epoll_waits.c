@@ -59,11 +59,6 @@ static void empty(struct watched w) {
   CHECK(read(w.in, &c, 1) == 1);
 }
 
-static void* writes_later(void* fd) {
-  sleep_ms(50);
-  CHECK(write((int)(long)fd, "x", 1) == 1);
-  return NULL;
-}
 static int is_event(const struct epoll_event* e) {
   return e->events == EPOLLIN && e->data.u64 == 4711;
 }
@@ -181,14 +176,8 @@ static void ends_for_handlers(void) {
 
 // --- a mask of the call's own
 static pthread_t g_sleeper;
-static void* kills(void* unused) {
-  (void)unused;
-  sleep_ms(50);
-  CHECK(pthread_kill(g_sleeper, SIGUSR1) == 0);
-  return NULL;
-}
 static void* kills_and_writes(void* fd) {
-  kills(NULL);
+  kills_later((void*)g_sleeper);
   return writes_later(fd);
 }
 
@@ -202,7 +191,7 @@ static void opens(struct watched w, int form) {
     int before = g_handled;
     pthread_t killer = 0;
     if (round & 2)
-      killer = java(kills, NULL);
+      killer = java(kills_later, (void*)g_sleeper);
     else
       CHECK(pthread_kill(g_sleeper, SIGUSR1) == 0);
     struct epoll_event event;

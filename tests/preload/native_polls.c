@@ -10,18 +10,6 @@
 // --- ppoll and pselect with a signal mask
 static volatile sig_atomic_t g_handled;
 static void handler(int signal) { g_handled += signal == SIGUSR1; }
-static pthread_t g_sleeper;
-static void* kills(void* unused) {
-  (void)unused;
-  sleep_ms(50);
-  CHECK(pthread_kill(g_sleeper, SIGUSR1) == 0);
-  return NULL;
-}
-static void* writes_later(void* fd) {
-  sleep_ms(50);
-  CHECK(write((int)(long)fd, "x", 1) == 1);
-  return NULL;
-}
 
 static void* masked(void* unused) {
   (void)unused;
@@ -44,14 +32,13 @@ static void* masked(void* unused) {
   CHECK(pselect(ends[0] + 1, &in, NULL, NULL, &little, NULL) == 0 && ms_since(&start) >= 49);
 
   // A signal that only the call lets in ends it; both while it waits and when it was there before.
-  g_sleeper = pthread_self();
   for (int round = 0; round < 4; ++round) {
     int before = g_handled;
     pthread_t killer = 0;
     if (round % 2 == 0)
-      killer = java(kills, NULL);
+      killer = java(kills_later, (void*)pthread_self());
     else
-      CHECK(pthread_kill(g_sleeper, SIGUSR1) == 0);
+      CHECK(pthread_kill(pthread_self(), SIGUSR1) == 0);
     FD_ZERO(&in);
     FD_SET(ends[0], &in);
     int r = round < 2 ? ppoll(&p, 1, &long_, &none)

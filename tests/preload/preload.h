@@ -52,6 +52,18 @@ static inline void sleep_ms(long ms) {
   }
 }
 
+// Bodies of threads: after a moment a signal to the thread given, or a byte into the descriptor.
+static inline void* kills_later(void* thread) {
+  sleep_ms(50);
+  CHECK(pthread_kill((pthread_t)thread, SIGUSR1) == 0);
+  return NULL;
+}
+static inline void* writes_later(void* fd) {
+  sleep_ms(50);
+  CHECK(write((int)(long)fd, "x", 1) == 1);
+  return NULL;
+}
+
 static inline long ms_since(const struct timespec* start) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

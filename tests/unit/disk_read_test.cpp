@@ -171,16 +171,6 @@ TEST(DiskRead, ReadersShareAFilePosition) {
   }
 }
 
-// In rounds, until one of them sees it: a task that lost its carrier (a machine that stood still)
-// reads without asking until it parks, and not every page leaves the cache when told to.
-bool within_rounds(const std::function<bool()>& seen) {
-  for (int round = 0; round < 50; ++round) {
-    task_sleep_until(monotonic_ns() + 1000000);
-    if (seen()) return true;
-  }
-  return false;
-}
-
 TEST(DiskRead, TrustIsEarnedAndLost) {
   TestFile file(1 << 20);
   io::DiskHistory& h = io::disk_history(file.fd());
@@ -188,7 +178,8 @@ TEST(DiskRead, TrustIsEarnedAndLost) {
   auto read_at = [&](off_t at) { EXPECT_EQ(disk_read(file.fd(), buffer, 512, at), 512); };
   on_task([&] {
     EXPECT_FALSE(h.use_trust());
-    EXPECT_TRUE(within_rounds([&] {
+    EXPECT_TRUE(within_rounds(50, [&] {
+      task_sleep_until(monotonic_ns() + 1000000);
       io::disk_opened(file.fd(), O_RDWR);
       for (int i = 0; i < io::DiskHistory::kTrustAfter; ++i) read_at(0);
       if (h.trusted != 0) return false;
@@ -198,7 +189,8 @@ TEST(DiskRead, TrustIsEarnedAndLost) {
     for (int i = 0; i < io::DiskHistory::kTrust; ++i) EXPECT_TRUE(h.use_trust());
     EXPECT_FALSE(h.use_trust());
     if (h.is(io::DiskHistory::kCannotAsk)) GTEST_SKIP() << "no RWF_NOWAIT on this file system";
-    EXPECT_TRUE(within_rounds([&] {
+    EXPECT_TRUE(within_rounds(50, [&] {
+      task_sleep_until(monotonic_ns() + 1000000);
       h.hits = io::DiskHistory::kTrustAfter;
       h.trusted = 0;
       file.drop_all();

@@ -30,20 +30,11 @@ bool ring_works() {
 
 uint64_t requests() { return io::ring_counts().requests; }
 
-// What takes no kernel thread takes none in one of these rounds at least. In any one a machine that
-// stands still can take the carriers from the tasks, which then have no ring.
-template <typename F>
-bool in_one_round(F&& holds_now) {
-  for (int round = 0; round < 10 && !testing::Test::HasFailure(); ++round)
-    if (holds_now()) return true;
-  return false;
-}
-
 TEST(DiskRing, ColdReadsTakeNoKernelThreads) {
   NEEDS_RING();
   constexpr size_t kSize = 16 << 20;
   TestFile file(kSize);
-  EXPECT_TRUE(in_one_round([&] {
+  EXPECT_TRUE(within_rounds(10, [&] {
     file.drop_all();
     posix_fadvise(file.fd(), 0, 0, POSIX_FADV_RANDOM);
     uint64_t handoffs = scheduler_totals().handoffs, before = requests();
@@ -116,7 +107,7 @@ TEST(DiskRing, SynchronousWritesAndSyncsTakeNoKernelThreads) {
   int fd = open(file.path(), O_RDWR | O_DSYNC);
   ASSERT_GE(fd, 0);
   io::disk_opened(fd, O_RDWR | O_DSYNC);
-  EXPECT_TRUE(in_one_round([&] {
+  EXPECT_TRUE(within_rounds(10, [&] {
     uint64_t handoffs = scheduler_totals().handoffs, before = requests();
     std::atomic<int> wrong{0};
     Latch done(kWriters);

@@ -9,16 +9,6 @@
 namespace wisp::test {
 namespace {
 
-// Until `done` says so: true. Bounded, so that a wake-up that was lost fails.
-template <typename F>
-bool within_a_minute(F&& done) {
-  for (int i = 0; i < 60000; ++i) {
-    if (done()) return true;
-    usleep(i < 100 ? 50 : 1000);
-  }
-  return false;
-}
-
 int connected_to(const sockaddr_in& address) {
   int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) abort();
@@ -45,12 +35,12 @@ TEST(IoWake, OneAcceptorPerConnection) {
   for (int i = 0; i < kConnections; ++i) {
     if (i == kConnections / 3) switches = scheduler_totals().switches;  // all have parked by then
     ::close(connected_to(address));
-    ASSERT_TRUE(within_a_minute([&] { return accepted.load() > i; })) << "connection " << i;
+    ASSERT_TRUE(until([&] { return accepted.load() > i; })) << "connection " << i;
   }
   // The one that accepts, and the next, who finds nothing; 64 where all are woken.
   EXPECT_LT(scheduler_totals().switches - switches, kConnections * 2 / 3 * 16);
   ::shutdown(listener, SHUT_RDWR);  // an end is for all
-  EXPECT_TRUE(within_a_minute([&] { return ended.load() == kAcceptors; })) << ended;
+  EXPECT_TRUE(until([&] { return ended.load() == kAcceptors; })) << ended;
   close_fd(listener);
 }
 
@@ -68,7 +58,7 @@ TEST(IoWake, EachConnectionOfABurstIsAccepted) {
     if (round % 2 == 0) usleep(2000);  // all parked, or some not yet
     std::vector<int> clients;
     for (int i = 0; i < kAtOnce; ++i) clients.push_back(connected_to(address));
-    ASSERT_TRUE(within_a_minute([&] { return accepted.load() == kAtOnce; })) << accepted;
+    ASSERT_TRUE(until([&] { return accepted.load() == kAtOnce; })) << accepted;
     for (int fd : clients) ::close(fd);
   }
   close_fd(listener);
@@ -99,10 +89,10 @@ TEST(IoWake, ReadersOfOneSocket) {
     int burst = 1 + sent % 7;
     for (int i = 0; i < burst; ++i) ASSERT_EQ(::send(fds[1], "x", 1, 0), 1);
     sent += burst;
-    ASSERT_TRUE(within_a_minute([&] { return received.load() >= sent; })) << sent;
+    ASSERT_TRUE(until([&] { return received.load() >= sent; })) << sent;
   }
   over = true;
-  EXPECT_TRUE(within_a_minute([&] { return ended.load() == kReaders; }));
+  EXPECT_TRUE(until([&] { return ended.load() == kReaders; }));
   ::close(fds[1]);
   close_fd(in);
 }
@@ -124,10 +114,10 @@ TEST(IoWake, ReadersWithoutTimeouts) {
     int burst = 1 + sent % 11;
     for (int i = 0; i < burst; ++i) ASSERT_EQ(::send(fds[1], "x", 1, 0), 1);
     sent += burst;
-    ASSERT_TRUE(within_a_minute([&] { return received.load() >= sent; })) << sent;
+    ASSERT_TRUE(until([&] { return received.load() >= sent; })) << sent;
   }
   ::close(fds[1]);
-  EXPECT_TRUE(within_a_minute([&] { return ended.load() == kReaders; })) << ended;
+  EXPECT_TRUE(until([&] { return ended.load() == kReaders; })) << ended;
   close_fd(in);
 }
 
@@ -146,13 +136,13 @@ TEST(IoWake, WhoLooksTakesNothing) {
       // Not before the others have seen it.
       char c;
       EXPECT_EQ(io::receive(pair.b, &c, 1, MSG_PEEK, nullptr, nullptr), 1);
-      EXPECT_TRUE(within_a_minute([&] { return looked.load() == 3; }));
+      EXPECT_TRUE(until([&] { return looked.load() == 3; }));
       EXPECT_EQ(io::read(pair.b, &c, 1), 1);
       ++read;
     });
     usleep(500);
     ASSERT_EQ(::send(pair.a, "x", 1, 0), 1);
-    ASSERT_TRUE(within_a_minute([&] { return looked.load() == 3 && read.load() == 1; }));
+    ASSERT_TRUE(until([&] { return looked.load() == 3 && read.load() == 1; }));
     close_fd(pair.a), close_fd(pair.b);
   }
 }
@@ -184,10 +174,10 @@ TEST(IoWake, SeveralWaitForOneEpoll) {
   uint64_t one = 1;
   for (int round = 1; round <= kRounds; ++round) {
     for (int fd : sources) ASSERT_EQ(::write(fd, &one, sizeof one), 8);
-    ASSERT_TRUE(within_a_minute([&] { return got.load() == round * kSources; })) << got;
+    ASSERT_TRUE(until([&] { return got.load() == round * kSources; })) << got;
   }
   ASSERT_EQ(::write(stop, &one, sizeof one), 8);
-  EXPECT_TRUE(within_a_minute([&] { return ended.load() == kWaiters; })) << ended;
+  EXPECT_TRUE(until([&] { return ended.load() == kWaiters; })) << ended;
   for (int fd : sources) ::close(fd);
   ::close(stop);
   close_fd(epoll);

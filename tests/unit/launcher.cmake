@@ -3,7 +3,7 @@ include(${CMAKE_SOURCE_DIR}/runtime/jvm/options.cmake)
 add_library(wisp_options_for_tests STATIC ${WISP_OPTION_SOURCES})
 wisp_runtime_library(wisp_options_for_tests)
 foreach(name rules arg_tokens options options_fuzz processors)
-  wisp_unit_test(${name}_test SOURCES unit/${name}_test.cpp LIBS wisp_options_for_tests)
+  wisp_unit_test(${name}_test SOURCES unit/${name}_test.cpp LIBS wisp_options_for_tests ONE_THREAD)
 endforeach()
 
 # The command's behaviour, with a stub in the place of libwisp.so: build/launcher-test is an install

@@ -16,7 +16,6 @@
 namespace wisp::test {
 namespace {
 
-constexpr uint64_t kPatience = 30'000'000'000;
 constexpr int kQueuing = 40;
 
 // Before any other thread is there: they inherit it.
@@ -38,12 +37,6 @@ constexpr int kQueuing = 40;
 
 int nice_of(int tid) {
   return 20 - static_cast<int>(kernel::call(SYS_getpriority, PRIO_PROCESS, tid));
-}
-
-bool until(const std::function<bool()>& holds) {
-  for (uint64_t end = monotonic_ns() + kPatience; !holds(); usleep(1000))
-    if (monotonic_ns() > end) return false;
-  return true;
 }
 
 // A task that computes beside tasks that queue: 0 stop, 1 compute, 2 compute with full weight, 3

@@ -1,16 +1,6 @@
 # The statistics page: its reader against torn and hostile content, and the commands against real JVMs.
-set(_launcher ${CMAKE_SOURCE_DIR}/launcher)
-if(NOT WISP_SANITIZE STREQUAL "thread")
-  wisp_unit_test(wisp_observe_reader_test
-    SOURCES unit/observe_reader_test.cpp ${_launcher}/statistics.cpp ${_launcher}/snapshot.cpp
-      ${_launcher}/sealed_file.cpp ${_launcher}/process.cpp
-      ${_launcher}/text.cpp ${_launcher}/thread_dump.cpp ${_launcher}/top_screen.cpp
-      ${_launcher}/stat_formats.cpp ${CMAKE_SOURCE_DIR}/runtime/jvm/java_args.cpp
-      ${CMAKE_SOURCE_DIR}/runtime/jvm/arg_tokens.cpp
-    LIBS wisp_observe)
-  target_include_directories(wisp_observe_reader_test PRIVATE ${_launcher})
-  target_compile_definitions(wisp_observe_reader_test PRIVATE FMT_HEADER_ONLY)
-endif()
+wisp_unit_test(wisp_observe_reader_test SOURCES unit/observe_reader_test.cpp
+  LIBS wisp_readers wisp_observe ONE_THREAD)
 
 if(TARGET wisp AND TARGET libwisp AND WISP_JAVAC AND TARGET launcher_test_tree)
   set(_workload ${CMAKE_CURRENT_LIST_DIR}/ObserveWorkload.java

@@ -8,6 +8,7 @@
 #include <functional>
 #include <thread>
 
+#include "platform/clock.h"
 #include "platform/kernel.h"
 #include "scheduler/scheduler.h"
 #include "sync/parking_lot.h"
@@ -32,6 +33,17 @@ inline void task_main(WispTask* t) {
 inline int carriers() {
   const char* n = getenv("WISP_TEST_CARRIERS");
   return n != nullptr ? atoi(n) : 2;
+}
+
+// For the main thread: waits until `holds`; false when it does not within a minute, so that a
+// wake-up that was lost fails. Looks often at first, as a wake-up takes microseconds.
+inline bool until(const std::function<bool()>& holds) {
+  uint64_t start = monotonic_ns();
+  for (uint64_t now = start; !holds(); now = monotonic_ns()) {
+    if (now - start > 60'000'000'000) return false;
+    usleep(now - start < 10'000'000 ? 50 : 1000);
+  }
+  return true;
 }
 
 // Stacks are trimmed all the time. A program of tests in which SysMonitor has to sleep says so

@@ -1,7 +1,8 @@
 # Unit tests of the scheduler's data structures; each compiles the sources it tests, nothing else.
 wisp_unit_test(timer_heap_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/timer_heap_test.cpp
-          ${PROJECT_SOURCE_DIR}/runtime/scheduler/timer_heap.cpp)
+          ${PROJECT_SOURCE_DIR}/runtime/scheduler/timer_heap.cpp
+  ONE_THREAD)
 wisp_unit_test(run_queue_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/run_queue_test.cpp)
 wisp_unit_test(backoff_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/backoff_test.cpp)
 wisp_unit_test(forecast_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/forecast_test.cpp

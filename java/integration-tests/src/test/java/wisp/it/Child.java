@@ -25,7 +25,8 @@ record Child(String name, List<String> command, Map<String, String> environment,
     record Result(int exitCode, String out, String err, Path hangReport) {
     }
 
-    private static final Semaphore SLOTS = new Semaphore(2);
+    /** With two, the processors of a small machine idle for a quarter of the time: many a case waits. */
+    private static final Semaphore SLOTS = new Semaphore(3);
     private static final Executor READERS = Executors.newCachedThreadPool(body -> {
         Thread thread = new Thread(body, "child output");
         thread.setDaemon(true);

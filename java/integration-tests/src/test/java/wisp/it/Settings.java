@@ -16,7 +16,8 @@ final class Settings {
 
     /**
      * fast: every case on the newest build of each major version, on 17 and 25 with its variants and
-     * collectors; the cases marked smoke on the other builds. compat: everything on all builds.
+     * collectors and on one carrier and several, on the others on one or several; the cases marked smoke on the
+     * other builds. compat: everything on all builds.
      */
     static final boolean COMPAT = choice("wisp.selection", "fast", "compat").equals("compat");
 

@@ -18,7 +18,7 @@ import wisp.it.WispCase;
 /** Asynchronous channels in groups of their own: many clients by completion handlers alone, handlers that block. */
 @WispCase
 public final class AsynchronousClients {
-    private static final int CLIENTS = 150, TURNS = 20;
+    private static final int CLIENTS = 100, TURNS = 15;
 
     public static void main(String[] args) throws Exception {
         echo("fixed pool of one", AsynchronousChannelGroup.withFixedThreadPool(1, Thread::new));

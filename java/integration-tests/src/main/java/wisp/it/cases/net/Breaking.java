@@ -17,7 +17,7 @@ import wisp.it.WispCase;
 @WispCase
 public final class Breaking {
     public static void main(String[] args) throws Exception {
-        for (int round = 0; round < 3; round++) {
+        for (int round = 0; round < 2; round++) {
             sockets();
             channels();
         }

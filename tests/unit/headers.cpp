@@ -1,0 +1,1 @@
+// Of the target that compiles the headers of all unit tests once; tests/CMakeLists.txt lists them.
