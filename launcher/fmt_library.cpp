@@ -1,5 +1,6 @@
-// The parts of fmt that its headers only declare, compiled once: Debian's libfmt-dev brings a shared
-// library only, the command is static, and with FMT_HEADER_ONLY every file takes eight seconds.
+// The parts of fmt that its headers only declare, compiled once: Debian's libfmt-dev brings a
+// shared library only, the command is static, and with FMT_HEADER_ONLY every file takes eight
+// seconds.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

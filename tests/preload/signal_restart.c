@@ -114,7 +114,9 @@ static void expect(const char* wait, int sig, int ends) {
   if (ends) {
     CHECK(g_error == EINTR && g_handled >= 1);
   } else {
-    CHECK(g_result == 0);
+    // A futex that is looked at after its word was set, by a thread that came to it late.
+    int late = (*wait == 'f' || *wait == 'g') && g_error == EAGAIN;
+    CHECK(g_result == 0 || late);
     CHECK(!sleeps || ms_since(&start) >= 1000);
   }
   int left = -1;

@@ -21,7 +21,11 @@ static void limit(int fd, int option, long ms) {
   struct timeval t = {ms / 1000, ms % 1000 * 1000};
   CHECK(setsockopt(fd, SOL_SOCKET, option, &t, sizeof t) == 0);
 }
-static int waited(const struct timespec* start) { return ms_since(start) >= kLimit - kEarly; }
+static int waited(const struct timespec* start, long ms) { return ms_since(start) >= ms - kEarly; }
+// Where the host takes the processors away the kernel's own ticks lag behind, and its time-outs
+// come early by as much (seen: plain, with a third of the time stolen): in one of these rounds one
+// must not.
+enum { kRounds = 10 };
 
 static long send_in(int form, int fd, size_t size) {
   struct iovec parts[2] = {{g_bytes, size / 2}, {g_bytes, size - size / 2}};
@@ -91,6 +95,30 @@ static long fill(int form, int fd) {
   return all;
 }
 
+// A call that finds no room times out; how much found room after all, which the kernel may make
+// late.
+static long times_out_sending(int form, int fd, long ms) {
+  long all = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    struct timespec start = started();
+    long n = send_in(form, fd, 1 << 20);
+    CHECK(n > 0 || (n == -1 && errno == EAGAIN));
+    if (n > 0) all += n;
+    if (n == -1 && waited(&start, ms)) return all;
+  }
+  CHECK(!"each time-out was early");
+  return all;
+}
+static void times_out_receiving(int form, int fd, long ms) {
+  char bytes[10];
+  for (int round = 0; round < kRounds; ++round) {
+    struct timespec start = started();
+    CHECK(receive_in(form, fd, bytes, sizeof bytes) == -1 && errno == EAGAIN);
+    if (waited(&start, ms)) return;
+  }
+  CHECK(!"each time-out was early");
+}
+
 static void sends(int local) {
   for (int form = 0; form < kSends; ++form) {
     int pair[2];
@@ -98,18 +126,13 @@ static void sends(int local) {
     limit(pair[0], SO_SNDTIMEO, kLimit);
     struct timespec start = started();
     long all = fill(form, pair[0]);
-    CHECK(ms_since(&start) >= 2 * (kLimit - kEarly));
-    start = started();
-    CHECK(send_in(form, pair[0], 1 << 20) == -1 && errno == EAGAIN && waited(&start));
+    CHECK(ms_since(&start) >= kLimit);  // two time-outs, one of them after a part
+    all += times_out_sending(form, pair[0], kLimit);
     limit(pair[0], SO_SNDTIMEO, 2 * kLimit);
-    start = started();
-    CHECK(send_in(form, pair[0], 1 << 20) == -1 && errno == EAGAIN);
-    CHECK(ms_since(&start) >= 2 * kLimit - kEarly);
+    all += times_out_sending(form, pair[0], 2 * kLimit);
     int other = dup(pair[0]);  // by another number
     limit(other, SO_SNDTIMEO, 3 * kLimit);
-    start = started();
-    CHECK(send_in(form, pair[0], 1 << 20) == -1 && errno == EAGAIN);
-    CHECK(ms_since(&start) >= 3 * kLimit - kEarly);
+    all += times_out_sending(form, pair[0], 3 * kLimit);
     close(other);
     // None: it waits for all that it has.
     limit(pair[0], SO_SNDTIMEO, 0);
@@ -152,21 +175,20 @@ static void receives(int local) {
     int pair[2];
     make_pair(local, pair);
     limit(pair[0], SO_RCVTIMEO, kLimit);
-    struct timespec start = started();
-    CHECK(receive_in(form, pair[0], bytes, 10) == -1 && errno == EAGAIN && waited(&start));
-    CHECK(send(pair[1], "12345", 5, 0) == 5);
-    start = started();
-    CHECK(receive_in(form, pair[0], bytes, 10) == 5 && waited(&start));
-    CHECK(memcmp(bytes, "12345", 5) == 0);
+    times_out_receiving(form, pair[0], kLimit);
+    int in_time = 0;
+    for (int round = 0; round < kRounds && !in_time; ++round) {
+      CHECK(send(pair[1], "12345", 5, 0) == 5);
+      struct timespec start = started();
+      CHECK(receive_in(form, pair[0], bytes, 10) == 5 && memcmp(bytes, "12345", 5) == 0);
+      in_time = waited(&start, kLimit);
+    }
+    CHECK(in_time);
     limit(pair[0], SO_RCVTIMEO, 2 * kLimit);
-    start = started();
-    CHECK(receive_in(form, pair[0], bytes, 10) == -1 && errno == EAGAIN);
-    CHECK(ms_since(&start) >= 2 * kLimit - kEarly);
+    times_out_receiving(form, pair[0], 2 * kLimit);
     int other = dup(pair[0]);  // by another number
     limit(other, SO_RCVTIMEO, 3 * kLimit);
-    start = started();
-    CHECK(receive_in(form, pair[0], bytes, 10) == -1 && errno == EAGAIN);
-    CHECK(ms_since(&start) >= 3 * kLimit - kEarly);
+    times_out_receiving(form, pair[0], 3 * kLimit);
     close(other);
     // All that was asked for, in two pieces: far within the limit, and without one.
     const long limits[] = {kNever, 0};

@@ -168,12 +168,14 @@ static void waits_for_less(void) {
     int other = dup(pair[0]);
     CHECK(send(pair[1], "12345", 5, 0) == 5);
     struct call c = {kinds[i], other, 0, 0, 0, 0, 0};
+    struct timespec start = started();
     pthread_t t = begin(&c);
     long before = cpu_ms();
     sleep_ms(600);
     long used = cpu_ms() - before;
     if (used > 300) fprintf(stderr, "wait %d: %ld ms of processor time in 600 ms\n", i, used);
-    CHECK(used <= 300 && c.state == 1);
+    int select_is_over = i == 2 && ms_since(&start) >= 1000;  // by its own time-out
+    CHECK(used <= 300 && (c.state == 1 || select_is_over));
     if (i == 3) CHECK(send(pair[1], "67890", 5, 0) == 5);
     if (i < 2) CHECK(shutdown(pair[1], SHUT_WR) == 0);
     join(t);
