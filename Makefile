@@ -56,7 +56,7 @@ package: all
 	@cd $(BUILD) && cpack
 
 format:
-	@git ls-files '*.c' '*.cpp' '*.h' | xargs clang-format -i
+	@git ls-files --cached --others --exclude-standard '*.c' '*.cpp' '*.h' | xargs clang-format -i
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan
