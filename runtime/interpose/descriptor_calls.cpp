@@ -27,12 +27,16 @@ WISP_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
 
 WISP_EXPORT ssize_t write(int fd, const void* buffer, size_t size) {
   if (!on_task()) return real::ensure(), real::write(fd, buffer, size);
-  return answer(io::write(fd, buffer, size));
+  long result = io::write(fd, buffer, size);
+  make_way();
+  return answer(result);
 }
 
 WISP_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {
   if (!on_task()) return real::ensure(), real::writev(fd, parts, count);
-  return answer(io::write_vector(fd, parts, count));
+  long result = io::write_vector(fd, parts, count);
+  make_way();
+  return answer(result);
 }
 
 // libc's own versions call read and write without us.

@@ -175,7 +175,9 @@ WISP_EXPORT ssize_t __recvfrom_chk(int fd, void* buffer, size_t size, size_t roo
 WISP_EXPORT ssize_t send(int fd, const void* buffer, size_t size, int flags) {
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
     return real::ensure(), real::send(fd, buffer, size, flags);
-  return answer(io::send(fd, buffer, size, flags, nullptr, 0));
+  long result = io::send(fd, buffer, size, flags, nullptr, 0);
+  make_way();
+  return answer(result);
 }
 
 WISP_EXPORT ssize_t sendto(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,

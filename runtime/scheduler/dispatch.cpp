@@ -161,7 +161,8 @@ static inline void learn(WispTask* self, uint64_t now) {
   self->wake_to_park += (d >> 2) - (self->wake_to_park >> 2);
 }
 
-void switch_out(WispTask* self) {
+// To `chosen`, or whoever's turn it is.
+static inline void switch_out_to(WispTask* self, WispTask* chosen) {
   Worker* w = self->worker.load(std::memory_order_relaxed);
   Carrier* c = self->carrier;
   WispTask* next = nullptr;
@@ -169,7 +170,7 @@ void switch_out(WispTask* self) {
   if (WISP_LIKELY(c != nullptr)) {
     c->now = now;
     learn(self, now);
-    next = pick_next(c);
+    next = chosen != nullptr ? chosen : pick_next(c);
     if (next == self) {  // woken before it has left: it never leaves
       bump(c->switches);
       self->state.store(TaskState::Running, std::memory_order_relaxed);
@@ -206,6 +207,8 @@ void switch_out(WispTask* self) {
   finish_switch(left);
   adopt_deferred(self->worker.load(std::memory_order_relaxed));
 }
+
+void switch_out(WispTask* self) { switch_out_to(self, nullptr); }
 
 void run_task(Worker* w, Carrier* c, WispTask* task) {
   // On the worker's own stack it holds no task: waiting here cannot close a circle.
@@ -302,6 +305,33 @@ void yield_current(WispTask* self) {
   self->state.store(TaskState::Ready, std::memory_order_relaxed);
   push_local(c, self);
   switch_out(self);
+}
+
+// See docs/design.md, "Wake-up policy". A chain of tasks that each wake one and make way keeps the
+// ring waiting for so long at most.
+constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
+
+void make_way() {
+  WispTask* self = current_task();
+  // The task's own field; relaxed: a thief may empty the slot at any time.
+  if (self->carrier == nullptr ||
+      WISP_LIKELY(self->carrier->next.load(std::memory_order_relaxed) == nullptr))
+    return;
+  RuntimeEntry entry;
+  Carrier* c = self->carrier;
+  // With a carrier idle announce_wake has found that the woken one goes there, or can wait.
+  if (c == nullptr || g_scheduler.idle.idle() != 0) return;
+  uint64_t now = ticks();
+  if (now >= c->slice_end + us_to_ticks(kMakeWayUs - kSliceUs)) return;
+  WispTask* woken = c->swap_next(nullptr);
+  if (woken == nullptr) return;
+  if (tracing()) self->left_by = TraceKind::Yield;
+  self->state.store(TaskState::Ready, std::memory_order_relaxed);
+  if (now >= c->slice_end)
+    push_local(c, self);
+  else if (WispTask* other = c->swap_next(self))
+    push_local(c, other);
+  switch_out_to(self, woken);
 }
 
 // Runs on the new task's stack.

@@ -39,6 +39,9 @@ void park_current_until(WispTask* self, uint64_t deadline_ns);
 void account_io_wait(WispTask* self, uint64_t left);
 // Lets others of this carrier run; with nobody else it is a sched_yield(2).
 void yield_current(WispTask* self);
+// On a task, after a system call that costs microseconds anyway: whom the task has woken, and who
+// still waits for it in the next slot, runs first; then the task. Nothing happens without one.
+void make_way();
 // What a new task runs, on its own stack with depth 0; ends in exit_current. Set before the first
 // task_create (interpose/threads.cpp).
 extern void (*g_task_main)(WispTask*);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "unit/scheduler_fixture.h"
@@ -88,6 +89,45 @@ TEST(Scheduler, KernelThreadAndTaskWakeEachOther) {
   play(1);
   done.wait();
   EXPECT_EQ(2 * kRounds, ball);
+}
+
+// Whom a task has woken runs at its next call that makes way; then the task, before those who
+// queue.
+TEST(Scheduler, MakesWayForWhomItHasWoken) {
+  if (carriers() != 1) GTEST_SKIP() << "with one carrier: nobody else takes the woken one";
+  bool seen = false;
+  // In rounds: nobody makes way when the carrier's slice of 200 us is used up.
+  for (int round = 0; round < 500 && !seen; ++round) {
+    std::atomic<uint32_t> word{0};
+    std::string order;
+    Latch waits(1), done(3);
+    auto says = [&](char c) {
+      order += c;
+      done.count_down();
+    };
+    spawn([&] {
+      RuntimeEntry entry;
+      waits.count_down();
+      while (word.load() == 0) park(&word, kForever, [&] { return word.load() == 0; });
+      says('w');
+    });
+    waits.wait();
+    spawn([&] {
+      spawn([] {});
+      RuntimeEntry entry;
+      yield_current(entry.task());  // comes back from the ring, with a slice of its own
+      spawn([&] { says('q'); });
+      word = 1;
+      ParkingLot::unpark(&word, 1);  // w is the next one now, q is in the ring
+      make_way();
+      make_way();  // nobody is woken any more
+      says('a');
+    });
+    done.wait();
+    EXPECT_EQ(order.size(), 3u);
+    seen = order == "waq";
+  }
+  EXPECT_TRUE(seen);
 }
 
 TEST(Scheduler, TimedParkEndsInTime) {
