@@ -5,6 +5,8 @@
 // look to the next. A plain thread cannot do that for itself: its kernel knows no unused part.
 //
 // SysMonitor looks, a bounded number of tasks at a time, so that its other duties do not wait.
+#include <algorithm>
+
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 
@@ -15,6 +17,9 @@ namespace {
 constexpr uint32_t kLooks = 512;     // tasks per call: some 20 us
 constexpr uint32_t kClaims = 16;     // at a time: a waker of one of them waits for all
 constexpr uint64_t kCostPart = 100;  // of its time it may spend on this: 1/100
+// But no pause is longer than so many periods: a pass during which the machine stood still for half
+// a second, which is not its cost, would otherwise be the last one for a minute.
+constexpr uint64_t kLongestPause = 100;
 
 struct Trimmer {
   WispTask* cursor = nullptr;  // where the pass under way goes on; null: none is
@@ -104,8 +109,8 @@ uint64_t trim_stacks(uint64_t now_ns) {
   if (trimmer.cursor != nullptr) return now_ns;
   // With a hundred thousand tasks a pass costs milliseconds: then they come less often.
   uint64_t end = monotonic_ns();
-  uint64_t pause = (end - trimmer.began) * kCostPart;
-  trimmer.next_pass = end + (pause > period ? pause : period);
+  uint64_t pause = std::clamp((end - trimmer.began) * kCostPart, period, period * kLongestPause);
+  trimmer.next_pass = end + pause;
   trimmer.wanted = trimmer.young;
   return trimmer.next_pass;
 }
