@@ -98,29 +98,36 @@ TEST(Scheduler, MakesWayForWhomItHasWoken) {
   bool seen = false;
   // In rounds: nobody makes way when the carrier's slice of 200 us is used up.
   for (int round = 0; round < 500 && !seen; ++round) {
-    std::atomic<uint32_t> word{0};
+    std::atomic<uint32_t> words[2] = {};
     // Not a string: when a carrier is taken from one of them, they run side by side.
     char order[3];
     std::atomic<uint32_t> said{0};
-    Latch waits(1), done(3);
+    Latch wait(2), done(3);
     auto says = [&](char c) {
       order[said++] = c;
       done.count_down();
     };
-    spawn([&] {
-      RuntimeEntry entry;
-      waits.count_down();
-      while (word.load() == 0) park(&word, kForever, [&] { return word.load() == 0; });
-      says('w');
-    });
-    waits.wait();
+    auto waiter = [&](std::atomic<uint32_t>& word, char name) {
+      spawn([&wait, &word, says, name] {
+        RuntimeEntry entry;
+        wait.count_down();
+        while (word.load() == 0) park(&word, kForever, [&] { return word.load() == 0; });
+        says(name);
+      });
+    };
+    auto wake = [](std::atomic<uint32_t>& word) {
+      word = 1;
+      ParkingLot::unpark(&word, 1);
+    };
+    waiter(words[0], 'q');
+    waiter(words[1], 'w');
+    wait.wait();
     spawn([&] {
       spawn([] {});
       RuntimeEntry entry;
       yield_current(entry.task());  // comes back from the ring, with a slice of its own
-      spawn([&] { says('q'); });
-      word = 1;
-      ParkingLot::unpark(&word, 1);  // w is the next one now, q is in the ring
+      wake(words[0]);
+      wake(words[1]);  // w is the next one now, q is in the ring
       make_way();
       make_way();  // nobody is woken any more
       says('a');
