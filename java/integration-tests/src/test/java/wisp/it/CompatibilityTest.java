@@ -78,7 +78,10 @@ class CompatibilityTest {
         }
         List<Jdk> found = Jdk.findAll(Settings.ROOT);
         for (Jdk jdk : choose(found)) {
-            addEntries(entries, jdk, depth(jdk, found));
+            Depth depth = depth(jdk, found);
+            if (depth == Depth.FULL || !Settings.MAIN) {
+                addEntries(entries, jdk, depth);
+            }
         }
         entries.sort(Comparator.comparing(Entry::isSmoke)); // what tells most comes first
         if (Settings.JDKS.isEmpty()) {

@@ -17,9 +17,11 @@ final class Settings {
     /**
      * fast: every case on the newest build of each major version, on 17 and 25 with its variants and
      * collectors and on one carrier and several, on the others on one or several; the cases marked smoke on the
-     * other builds. compat: everything on all builds.
+     * other builds. main: as fast, but only on 17 and 25. compat: everything on all builds.
      */
-    static final boolean COMPAT = choice("wisp.selection", "fast", "compat").equals("compat");
+    private static final String SELECTION = choice("wisp.selection", "fast", "main", "compat");
+    static final boolean COMPAT = SELECTION.equals("compat");
+    static final boolean MAIN = SELECTION.equals("main");
 
     /** Runs plain against plain: to develop cases where there is no libwisp.so. */
     static final boolean WITHOUT_WISP = choice("wisp.without", "false", "true").equals("true");
