@@ -133,6 +133,7 @@ TEST(Scheduler, MakesWayForWhomItHasWoken) {
       says('a');
     });
     done.wait();
+    EXPECT_EQ(said.load(), 3u);
     seen = std::string(order, 3) == "waq";
   }
   EXPECT_TRUE(seen);
