@@ -24,7 +24,11 @@ struct alignas(128) Carrier {
   uint32_t index = 0;
   bool alone = false;  // the only carrier: there are no thieves
 
-  RunQueue<WispTask, 256> queue;
+  RunQueue<WispTask, 256> queue;  // the ring
+  // Ahead of a long ring, in part: tasks that descriptors have woken (queue_arrival). Its size is
+  // the most that may be ahead.
+  RunQueue<WispTask, 8> arrived;
+  uint32_t arrivals_left = 0;  // owner: how many of them go before the ring's next one
 
   bool timer_check_due(uint64_t at) const {
     return at >= timer_check_at.load(std::memory_order_relaxed);
@@ -42,6 +46,11 @@ struct alignas(128) Carrier {
     return next.exchange(task, std::memory_order_acq_rel);
   }
   WispTask* pop() { return alone ? queue.pop_alone() : queue.pop(); }
+  WispTask* pop_arrived() { return alone ? arrived.pop_alone() : arrived.pop(); }
+
+  // Any thread, as RunQueue::size: what thieves may take.
+  uint32_t queued() const { return queue.size() + arrived.size(); }
+  bool anything_queued() const { return !queue.empty() || !arrived.empty(); }
 
   // --- timers. Lock order: timer_lock before a parking-lot bucket.
   SpinLock timer_lock;

@@ -119,6 +119,32 @@ static void own_deadline_may_be_unwatched(const Carrier* c) {
   if (deadline < watched_deadline()) sysmon_watch_deadline(deadline);
 }
 
+// What descriptors have woken goes ahead of a ring that is long: such tasks are in the middle of
+// what they do, and to begin more before that ends costs the caches, and whatever they hold others
+// wait for (docs/design.md, "Wake-up policy"). A short ring is over soon anyway.
+constexpr uint32_t kLongRing = 12;
+constexpr uint32_t kArrivalsPerTurn = 3;
+
+void queue_arrival(Carrier* c, WispTask* task) {
+  if (c->queue.size() < kLongRing || !c->arrived.push(task)) push_local(c, task);
+}
+
+// From the carrier's two queues; the ring gets at least each fourth turn.
+static WispTask* pick_queued(Carrier* c) {
+  WispTask* t = c->arrivals_left != 0 ? c->pop_arrived() : nullptr;
+  if (t != nullptr) {
+    --c->arrivals_left;
+    if (c->now < c->slice_end) return t;
+  } else {
+    t = c->pop();
+    if (t == nullptr) t = c->pop_arrived();
+    if (t == nullptr) return nullptr;
+    c->arrivals_left = kArrivalsPerTurn;
+  }
+  c->slice_end = c->now + us_to_ticks(kSliceUs);
+  return t;
+}
+
 static WispTask* pick_global(Carrier* c) {
   WispTask* t = g_scheduler.global.pop();
   if (t != nullptr) own_deadline_may_be_unwatched(c);
@@ -139,14 +165,11 @@ WispTask* pick_next(Carrier* c) {
   if (c->next.load(std::memory_order_relaxed) != nullptr) {
     WispTask* t = c->swap_next(nullptr);  // null: a thief was faster (steal_next)
     if (t != nullptr) {
-      if (WISP_LIKELY(c->now < c->slice_end) || c->queue.empty()) return t;
-      push_local(c, t);  // the slice that `next` inherits is used up: the ring's turn
+      if (WISP_LIKELY(c->now < c->slice_end) || !c->anything_queued()) return t;
+      push_local(c, t);  // the slice that `next` inherits is used up: the queues' turn
     }
   }
-  if (WispTask* t = c->pop()) {
-    c->slice_end = c->now + us_to_ticks(kSliceUs);
-    return t;
-  }
+  if (WispTask* t = pick_queued(c)) return t;
   return s.global.empty() ? nullptr : pick_global(c);
 }
 
@@ -291,7 +314,7 @@ void yield_current(WispTask* self) {
     }
   }
   bump(c->yields);
-  if (c->queue.empty() && c->next.load(std::memory_order_relaxed) == nullptr &&
+  if (!c->anything_queued() && c->next.load(std::memory_order_relaxed) == nullptr &&
       g_scheduler.global.empty()) {
     // An empty house: the yield is the kernel's, GC and compiler threads want the core, too. But
     // first what a timer or a descriptor has for us.

@@ -81,7 +81,7 @@ bool set_weight(const Lent& l, int base, int added) {
 void count_queued() {
   Scheduler& s = g_scheduler;
   uint64_t n = s.global.size();
-  for (uint32_t i = 0; i < s.carrier_count; ++i) n += s.carriers[i].queue.size();
+  for (uint32_t i = 0; i < s.carrier_count; ++i) n += s.carriers[i].queued();
   g_queued = (g_queued * 15 + n * 256) / 16;
 }
 

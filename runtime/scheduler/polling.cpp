@@ -36,7 +36,7 @@ void wake_worker(Worker* w, WakeWord what) {
 static void hand_out(TaskList* woken, Carrier* into) {
   while (WispTask* t = woken->pop()) {
     if (into != nullptr)
-      push_local(into, t);
+      queue_arrival(into, t);
     else
       g_scheduler.global.push(t);
   }

@@ -11,11 +11,12 @@ static void note_steal(Carrier* c, WispTask* task, const Carrier* victim) {
   if (logs(LogKind::Steal)) log_event(LogKind::Steal, task, c, 0, victim->index);
 }
 
-// Half of a victim's ring: the oldest runs now, the rest goes to our own ring.
-static WispTask* steal_ring(Carrier* c, Carrier* victim) {
+// Half of a victim's ring, or of its arrivals: the oldest runs now, the rest goes to our own ring.
+static WispTask* steal_queued(Carrier* c, Carrier* victim) {
   constexpr uint32_t kMax = 128;
   WispTask* loot[kMax];
   uint32_t n = victim->queue.steal(loot, kMax);
+  if (n == 0) n = victim->arrived.steal(loot, kMax);
   if (n == 0) return nullptr;
   for (uint32_t i = 1; i < n; ++i) push_local(c, loot[i]);
   for (uint32_t i = 0; i < n; ++i) {
@@ -83,7 +84,7 @@ WispTask* search(Worker* w, Carrier* c) {
       uint32_t i = offset + k < n ? offset + k : offset + k - n;
       Carrier* victim = &s.carriers[i];
       if (victim == c) continue;
-      if (WispTask* t = steal_ring(c, victim)) return t;
+      if (WispTask* t = steal_queued(c, victim)) return t;
       if (k < kSightings) {  // the others of so many perhaps in another search
         if (WispTask* t = steal_next(c, victim, &seen[k], now)) return t;
         hope |= seen[k].task != nullptr && now - seen[k].at < us_to_ticks(5);

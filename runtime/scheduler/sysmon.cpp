@@ -101,7 +101,7 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   if (t == nullptr) {  // idle, or in its worker's loop
     // Idle with work: given away when there was no spare worker to take it. There is one now, or
     // this thread makes it before it sleeps.
-    if (!c->queue.empty() && s.idle.idle() != 0) {
+    if (c->anything_queued() && s.idle.idle() != 0) {
       f->starving = true;
       announce_work(Noticer::SysMonitor);
     }
@@ -114,7 +114,7 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   uint64_t switches = c->switches.load(std::memory_order_relaxed);
   bool has_next = c->next.load(std::memory_order_relaxed) != nullptr;
   bool due = c->next_deadline.load(std::memory_order_relaxed) <= now_ns;
-  bool work = has_next || !c->queue.empty() || due || !s.global.empty();
+  bool work = has_next || c->anything_queued() || due || !s.global.empty();
   if (switches != c->seen_switches) {
     c->seen_switches = switches;
     c->seen_since = now_ns;
@@ -156,7 +156,7 @@ static bool carriers_moved(bool all_were_idle) {
   if (all_were_idle) return !all_idle();
   for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
     Carrier& c = g_scheduler.carriers[i];
-    if (c.next.load(std::memory_order_relaxed) != nullptr || !c.queue.empty()) return true;
+    if (c.next.load(std::memory_order_relaxed) != nullptr || c.anything_queued()) return true;
   }
   return false;
 }

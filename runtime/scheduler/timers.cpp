@@ -46,7 +46,7 @@ void timer_arm(WispTask* self, uint64_t deadline_ns) {
   if (!first) return;
   if (own) {
     // If the carrier goes on with a task that never comes back, only SysMonitor sees this deadline.
-    if (c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty())
+    if (c->next.load(std::memory_order_relaxed) != nullptr || c->anything_queued())
       sysmon_watch_deadline(deadline_ns);
   } else {
     sysmon_watch_deadline(deadline_ns);

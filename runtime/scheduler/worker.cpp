@@ -89,7 +89,7 @@ bool any_work_visible() {
   if (!s.global.empty()) return true;
   for (uint32_t i = 0; i < s.carrier_count; ++i) {
     Carrier& c = s.carriers[i];
-    if (!c.queue.empty()) return true;
+    if (c.anything_queued()) return true;
   }
   return false;
 }

@@ -8,3 +8,6 @@ wisp_unit_test(wisp_lent_test SOURCES unit/lent_test.cpp LIBS wisp_sync wisp_sch
 wisp_carriers_test(wisp_lent_test)
 add_test(NAME wisp_lent_test.unprivileged COMMAND wisp_lent_test --gtest_brief=1)
 set_tests_properties(wisp_lent_test.unprivileged PROPERTIES ENVIRONMENT WISP_TEST_UNPRIVILEGED=1 TIMEOUT 240)
+
+# A program of its own: it has carriers without a scheduler.
+wisp_unit_test(wisp_arrival_test SOURCES unit/arrival_test.cpp LIBS wisp_scheduler)

@@ -1,0 +1,113 @@
+// In which order a carrier runs what its queues hold: pick_next by itself, no scheduler is started.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "platform/clock.h"
+#include "scheduler/internal.h"
+
+namespace wisp {
+namespace {
+
+class Arrival : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    clock_calibrate();
+    carriers_[0].alone = GetParam();
+    carriers_[1].index = 1;
+    g_scheduler.carriers = carriers_;
+    g_scheduler.carrier_count = GetParam() ? 1 : 2;
+  }
+  void TearDown() override {
+    g_scheduler.carriers = nullptr;
+    g_scheduler.carrier_count = 0;
+  }
+
+  void in_ring(char first, int count) {
+    for (int i = 0; i < count; ++i) push_local(c_, named(static_cast<char>(first + i)));
+  }
+  void arrive(char first, int count) {
+    for (int i = 0; i < count; ++i) queue_arrival(c_, named(static_cast<char>(first + i)));
+  }
+  // Each pick takes no time, so that no slice ends by itself.
+  std::string picks(size_t count) {
+    std::string order;
+    while (order.size() < count) {
+      WispTask* t = pick_next(c_);
+      if (t == nullptr) break;
+      order += t->name[0];
+    }
+    return order;
+  }
+  WispTask* named(char name) {
+    WispTask* t = &tasks_[static_cast<unsigned char>(name)];
+    t->name[0] = name;
+    return t;
+  }
+
+  Carrier carriers_[2];
+  Carrier* c_ = &carriers_[0];
+  std::vector<WispTask> tasks_ = std::vector<WispTask>(128);
+};
+
+TEST_P(Arrival, QueuesBehindAShortRing) {
+  in_ring('a', 5);
+  arrive('1', 3);
+  EXPECT_EQ(picks(9), "abcde123");
+}
+
+TEST_P(Arrival, GoesAheadOfALongRingWhichHasEachFourthTurn) {
+  in_ring('a', 14);
+  arrive('1', 8);
+  EXPECT_EQ(picks(30), "a123b456c78defghijklmn");
+}
+
+TEST_P(Arrival, OnlySoManyAreAhead) {
+  in_ring('a', 14);
+  arrive('1', 9);
+  EXPECT_EQ(picks(30), "a123b456c78defghijklmn9");
+}
+
+// What tasks wake runs in its waker's slice; at its end the queues have a turn, and no task of
+// theirs waits for ever.
+TEST_P(Arrival, AChainOfWokenTasksStarvesNobody) {
+  in_ring('a', 13);
+  arrive('1', 6);
+  std::string order;
+  uint64_t slice = us_to_ticks(250);
+  for (int i = 0; i < 100 && order.size() < 19; ++i) {
+    c_->now += slice;
+    c_->swap_next(named('Z'));
+    std::string one = picks(1);
+    if (one != "Z") order += one;
+    c_->swap_next(nullptr);
+  }
+  std::string sorted(order);
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, "123456abcdefghijklm") << order;
+}
+
+// A worker that looks for work, and who decides whether to wake one, see them.
+TEST_P(Arrival, AnIdleCarrierFindsIt) {
+  EXPECT_FALSE(any_work_visible());
+  in_ring('a', 12);
+  arrive('1', 4);
+  for (int i = 0; i < 12; ++i) EXPECT_NE(c_->pop(), nullptr);
+  EXPECT_TRUE(any_work_visible());
+  EXPECT_EQ(c_->queued(), 4u);
+  if (GetParam()) return;
+  Worker thief;
+  WispTask* stolen = search(&thief, &carriers_[1]);
+  ASSERT_NE(stolen, nullptr);
+  EXPECT_EQ(stolen->name[0], '1');
+  EXPECT_EQ(carriers_[1].queued(), 1u);  // half of them: this one, and one that it runs next
+  EXPECT_EQ(c_->queued(), 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Carriers, Arrival, testing::Bool(),
+                         [](const auto& p) { return p.param ? "one" : "two"; });
+
+}  // namespace
+}  // namespace wisp
