@@ -2,6 +2,7 @@
 #include "scheduler/chaos.h"
 
 #include "scheduler/internal.h"
+#include "scheduler/pick.h"
 
 namespace wisp {
 

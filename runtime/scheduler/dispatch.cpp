@@ -10,11 +10,9 @@
 // own stack first (which frees the task it leaves), and waits there.
 #include "scheduler/internal.h"
 #include "scheduler/lent.h"
+#include "scheduler/pick.h"
 
 namespace wisp {
-
-// How long `next` may run before the ring's turn comes (docs/design.md, "Wake-up policy").
-constexpr uint64_t kSliceUs = 200;
 
 // CPU time. A slice is charged as the clock on the wall shows it, which is free, as long as it is
 // short: the kernel takes the processor away for milliseconds, not for microseconds. A longer slice
@@ -108,70 +106,7 @@ static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
   }
 }
 
-void push_local(Carrier* c, WispTask* task) {
-  if (WISP_UNLIKELY(!c->queue.push(task))) g_scheduler.global.push(task);
-}
-
-// Who armed a timer here just now, with nothing else to run on this carrier, has told nobody of it
-// (timer_arm): the worker that went to sleep was to watch it. Now the carrier has a task after all.
-static void own_deadline_may_be_unwatched(const Carrier* c) {
-  uint64_t deadline = c->next_deadline.load(std::memory_order_relaxed);
-  if (deadline < watched_deadline()) sysmon_watch_deadline(deadline);
-}
-
-// What descriptors have woken goes ahead of a ring that is long: such tasks are in the middle of
-// what they do, and to begin more before that ends costs the caches, and whatever they hold others
-// wait for (docs/design.md, "Wake-up policy"). A short ring is over soon anyway.
-constexpr uint32_t kLongRing = 12;
-constexpr uint32_t kArrivalsPerTurn = 3;
-
-void queue_arrival(Carrier* c, WispTask* task) {
-  if (c->queue.size() < kLongRing || !c->arrived.push(task)) push_local(c, task);
-}
-
-// From the carrier's two queues; the ring gets at least each fourth turn.
-static WispTask* pick_queued(Carrier* c) {
-  WispTask* t = c->arrivals_left != 0 ? c->pop_arrived() : nullptr;
-  if (t != nullptr) {
-    --c->arrivals_left;
-    if (c->now < c->slice_end) return t;
-  } else {
-    t = c->pop();
-    if (t == nullptr) t = c->pop_arrived();
-    if (t == nullptr) return nullptr;
-    c->arrivals_left = kArrivalsPerTurn;
-  }
-  c->slice_end = c->now + us_to_ticks(kSliceUs);
-  return t;
-}
-
-static WispTask* pick_global(Carrier* c) {
-  WispTask* t = g_scheduler.global.pop();
-  if (t != nullptr) own_deadline_may_be_unwatched(c);
-  return t;
-}
-
-WispTask* pick_next(Carrier* c) {
-  Scheduler& s = g_scheduler;
-  if (chaos())
-    if (WispTask* t = chaos_pick(c)) return t;
-  if (WISP_UNLIKELY(c->timer_check_due(c->now)) && fire_timers(c, c, monotonic_ns()) != 0)
-    own_deadline_may_be_unwatched(c);
-  if (poll_is_due(c->now) && poll_events(c) != 0) own_deadline_may_be_unwatched(c);
-  // Work from outside gets its turn even when this carrier never runs dry.
-  if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
-    if (WispTask* t = pick_global(c)) return t;
-  }
-  if (c->next.load(std::memory_order_relaxed) != nullptr) {
-    WispTask* t = c->swap_next(nullptr);  // null: a thief was faster (steal_next)
-    if (t != nullptr) {
-      if (WISP_LIKELY(c->now < c->slice_end) || !c->anything_queued()) return t;
-      push_local(c, t);  // the slice that `next` inherits is used up: the queues' turn
-    }
-  }
-  if (WispTask* t = pick_queued(c)) return t;
-  return s.global.empty() ? nullptr : pick_global(c);
-}
+WispTask* pick_next(Carrier* c) { return pick(c); }
 
 // The wait that wakes nobody and costs nothing to those who never wake: how long after a wake does
 // this task go on before it parks? announce_wake() uses it to decide whether a woken task can stay.
@@ -193,7 +128,7 @@ static inline void switch_out_to(WispTask* self, WispTask* chosen) {
   if (WISP_LIKELY(c != nullptr)) {
     c->now = now;
     learn(self, now);
-    next = chosen != nullptr ? chosen : pick_next(c);
+    next = chosen != nullptr ? chosen : pick(c);
     if (next == self) {  // woken before it has left: it never leaves
       bump(c->switches);
       self->state.store(TaskState::Running, std::memory_order_relaxed);

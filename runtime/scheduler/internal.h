@@ -65,9 +65,6 @@ void forget_own_cpu(Worker* w);
 void run_task(Worker* worker, Carrier* carrier, WispTask* task);
 // The next task of this carrier without searching elsewhere, or null. Owner only.
 WispTask* pick_next(Carrier* carrier);
-void push_local(Carrier* carrier, WispTask* task);  // tail of the ring, else global
-// Owner only: a task that a descriptor has woken. Ahead of a long ring, else as push_local.
-void queue_arrival(Carrier* carrier, WispTask* task);
 
 // --- worker.cpp: the idle loop
 bool worker_start(Carrier* carrier);  // a new kernel thread; carrier may be null (a spare)

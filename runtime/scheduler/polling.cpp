@@ -4,6 +4,7 @@
 //   - a busy carrier looks every now and then between two tasks, and before it goes idle;
 //   - SysMonitor looks when no carrier has looked for some 250 us.
 #include "scheduler/internal.h"
+#include "scheduler/pick.h"
 
 namespace wisp {
 

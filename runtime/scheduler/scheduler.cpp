@@ -11,6 +11,7 @@
 #include "platform/real.h"
 #include "scheduler/internal.h"
 #include "scheduler/lent.h"
+#include "scheduler/pick.h"
 #include "scheduler/task_pool.h"
 
 namespace wisp {

@@ -2,6 +2,7 @@
 // global queue, its own timers. How long it lasts is learned: doubled by a find, halved by a
 // failure.
 #include "scheduler/internal.h"
+#include "scheduler/pick.h"
 
 namespace wisp {
 

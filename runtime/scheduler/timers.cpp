@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "scheduler/internal.h"
+#include "scheduler/pick.h"
 #include "sync/parking_lot.h"
 
 namespace wisp {

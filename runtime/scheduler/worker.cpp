@@ -8,6 +8,7 @@
 #include "platform/real.h"
 #include "scheduler/internal.h"
 #include "scheduler/lent.h"
+#include "scheduler/pick.h"
 #include "scheduler/placement.h"
 
 namespace wisp {

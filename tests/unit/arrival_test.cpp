@@ -7,6 +7,7 @@
 
 #include "platform/clock.h"
 #include "scheduler/internal.h"
+#include "scheduler/pick.h"
 
 namespace wisp {
 namespace {
