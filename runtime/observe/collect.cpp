@@ -141,7 +141,8 @@ Section section(size_t offset, uint32_t count) {
   return Section{static_cast<uint32_t>(offset), count, sizeof(R), 0};
 }
 
-constexpr uint32_t kQueuedPerCarrier = 256 + 8 + 1;  // the ring, arrivals, the next slot
+constexpr uint32_t kQueuedPerCarrier =
+    Carrier::kRing + Carrier::kMostArrived + 1;  // 1: the next slot
 
 uint64_t g_first_ns = 0;
 
@@ -184,9 +185,9 @@ size_t collect(void* to, size_t room) {
     r->queued_first = queued_total;
     if (WispTask* next = c.next.load(std::memory_order_relaxed))
       queued[queued_total++] = id_of(next);
-    WispTask* both[256 + 8];
-    uint32_t n = c.arrived.look(both, 8);
-    n += c.queue.look(both + n, 256);
+    WispTask* both[Carrier::kRing + Carrier::kMostArrived];
+    uint32_t n = c.arrived.look(both, Carrier::kMostArrived);
+    n += c.queue.look(both + n, Carrier::kRing);
     for (uint32_t k = 0; k < n; ++k)
       if (both[k] != nullptr) queued[queued_total++] = id_of(both[k]);
     r->queued_count = r->queue_length = queued_total - r->queued_first;

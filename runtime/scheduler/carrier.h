@@ -24,10 +24,10 @@ struct alignas(128) Carrier {
   uint32_t index = 0;
   bool alone = false;  // the only carrier: there are no thieves
 
-  RunQueue<WispTask, 256> queue;  // the ring
-  // Ahead of a long ring, in part: tasks that descriptors have woken (queue_arrival). Its size is
-  // the most that may be ahead.
-  RunQueue<WispTask, 8> arrived;
+  static constexpr uint32_t kRing = 256, kMostArrived = 8;
+  RunQueue<WispTask, kRing> queue;  // the ring
+  // Ahead of a long ring, in part: tasks that descriptors have woken (queue_arrival).
+  RunQueue<WispTask, kMostArrived> arrived;
   uint32_t arrivals_left = 0;  // owner: how many of them go before the ring's next one
 
   bool timer_check_due(uint64_t at) const {
