@@ -74,7 +74,7 @@ struct alignas(128) Carrier {
   // SysMonitor's private notes about this carrier.
   uint64_t seen_switches = 0;
   uint64_t seen_since = 0;
-  std::atomic<uint64_t> trim_switches{0};  // when the last pass over stacks began (trim.cpp)
+  std::atomic<uint64_t> trim_moves{0};  // when the last pass over stacks began (trim.cpp)
 };
 
 // Tasks chained by queue_next, while no queue holds them.

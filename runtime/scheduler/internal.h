@@ -141,12 +141,15 @@ uint64_t trim_stacks(uint64_t now_ns);
 // The carrier is about to sleep: if enough has run on it that the next pass is due, and SysMonitor
 // does not know, it is told. At most once per pass.
 extern std::atomic<bool> g_trim_unaware;
-constexpr uint64_t kWorthAPass = 16;  // switches
+constexpr uint64_t kWorthAPass = 32;  // moves
+// What makes a pass worthwhile: tasks that came and tasks that went to wait. A pass that met a task
+// while it ran has to be followed by another even if that task's wait is all that happens then.
+inline uint64_t trim_moves(const Carrier& c) {
+  return c.switches.load(std::memory_order_relaxed) + c.parks.load(std::memory_order_relaxed);
+}
 inline void trim_notice(const Carrier* c) {
   if (g_trim_unaware.load(std::memory_order_relaxed) &&
-      c->switches.load(std::memory_order_relaxed) -
-              c->trim_switches.load(std::memory_order_relaxed) >
-          kWorthAPass)
+      trim_moves(*c) - c->trim_moves.load(std::memory_order_relaxed) > kWorthAPass)
     sysmon_notice_slow();
 }
 

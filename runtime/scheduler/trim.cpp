@@ -33,9 +33,7 @@ Trimmer g_trimmer;  // SysMonitor's
 bool anything_ran() {
   for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
     const Carrier& c = g_scheduler.carriers[i];
-    if (c.switches.load(std::memory_order_relaxed) !=
-        c.trim_switches.load(std::memory_order_relaxed))
-      return true;
+    if (trim_moves(c) != c.trim_moves.load(std::memory_order_relaxed)) return true;
   }
   return false;
 }
@@ -69,7 +67,13 @@ void look_at_some(Trimmer* trimmer) {
     if (seen != note && seen != note + 1) {
       t->trim_note.store(note, std::memory_order_relaxed);
       trimmer->young = true;
-    } else if (seen == note && t->on_cpu.claim()) {
+    } else if (seen == note) {
+      if (!t->on_cpu.claim()) {
+        // Its worker lost the processor before it was off the stack. Nothing that counts need
+        // happen any more.
+        trimmer->young = true;
+        continue;
+      }
       claimed[count++] = t;
       if (count == kClaims) {
         trim_claimed(claimed, count);
@@ -102,7 +106,7 @@ uint64_t trim_stacks(uint64_t now_ns) {
     trimmer.young = false;
     for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
       Carrier& c = g_scheduler.carriers[i];
-      c.trim_switches.store(c.switches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      c.trim_moves.store(trim_moves(c), std::memory_order_relaxed);
     }
   }
   look_at_some(&trimmer);

@@ -69,9 +69,11 @@ TEST(Trim, ParkedTasksGiveBackWhatTheyTouched) {
     return n;
   };
   for (int looks = 0; looks < 6000 && fat() != 0; ++looks) usleep(10000);
-  EXPECT_EQ(0, fat());
+  // Some that came late are not worth SysMonitor's sleep.
+  uint64_t late = g_scheduler.carrier_count * kWorthAPass / 2;
+  EXPECT_LE(fat(), static_cast<int>(late));
   // 10 pages each; a stack that an earlier task used may have had more.
-  EXPECT_GE(g_scheduler.trimmed_bytes.load() - before, uint64_t{kTasks} * (kDeep - 4 * 4096));
+  EXPECT_GE(g_scheduler.trimmed_bytes.load() - before, (kTasks - late) * (kDeep - 4 * 4096));
   for (Sleeper& s : sleepers) {
     RuntimeEntry entry;
     s.woken = 1;
@@ -79,6 +81,43 @@ TEST(Trim, ParkedTasksGiveBackWhatTheyTouched) {
   }
   done.wait();
   EXPECT_EQ(kTasks, right);
+}
+
+// A pass meets the task while it runs, and its wait is the last thing that happens. The others make
+// SysMonitor look (trim_notice); it cannot go back to sleep while the task runs.
+TEST(Trim, TheOnlyTaskThatParksAfterAPass) {
+  constexpr int kRounds = 60, kOthers = 200;
+  for (int round = 0; round < kRounds && !HasFailure(); ++round) {
+    Sleeper s;
+    Latch done(1);
+    std::atomic<int> others{0};
+    s.task = spawn([&] {
+      for (int i = 0; i < kOthers; ++i) spawn([&] { others++; });
+      while (others != kOthers) {
+        RuntimeEntry entry;
+        yield_current(entry.task());
+      }
+      touch(1);
+      uint64_t until = monotonic_ns() + 1000 * static_cast<uint64_t>(500 + 50 * round);
+      while (monotonic_ns() < until) {
+      }
+      s.parked = true;
+      while (s.woken.load() == 0) {
+        RuntimeEntry entry;
+        park(&s.woken, kForever, [&] { return s.woken.load() == 0; });
+      }
+      done.count_down();
+    });
+    while (!s.parked) usleep(1000);
+    const Stack& stack = s.task->stack;
+    auto fat = [&] { return resident_pages(stack.base, stack.size) > 9; };
+    for (int looks = 0; looks < 1000 && fat(); ++looks) usleep(10000);
+    EXPECT_FALSE(fat()) << "round " << round;
+    RuntimeEntry entry;
+    s.woken = 1;
+    ParkingLot::unpark(&s.woken, 1);
+    done.wait();
+  }
 }
 
 // Wake-ups that come just when SysMonitor has its hands on the stack.
