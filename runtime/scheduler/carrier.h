@@ -57,6 +57,8 @@ struct alignas(128) Carrier {
   TimerHeap timers;
   std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
 
+  uint64_t busy_since = 0;  // ticks; the owner's, for attendance.h
+
   Carrier* idle_next = nullptr;  // in the idle list, under its lock (idle.h)
 
   // --- counters, owner writes, observers read (relaxed)

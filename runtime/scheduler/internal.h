@@ -4,6 +4,7 @@
 #include "coroutine/sanitizer_fiber.h"
 #include "platform/backoff.h"
 #include "platform/log.h"
+#include "scheduler/attendance.h"
 #include "scheduler/carrier.h"
 #include "scheduler/chaos.h"
 #include "scheduler/event_log.h"
@@ -40,6 +41,7 @@ struct Scheduler {
   GlobalQueue global;
   IdleSet<Carrier, Worker, SpinLock> idle;
   Forecast forecast;
+  Attendance attendance;
   std::atomic<Worker*> all_workers{nullptr};
   std::atomic<uint32_t> worker_count{0};
   std::atomic<uint32_t> workers_starting{0};  // made without a carrier, not come up yet

@@ -160,7 +160,9 @@ Carrier* lent_take_carrier(Worker* w) {
   if (s.idle.idle() == 0) return nullptr;
   if (!own_weight(w)) return nullptr;
   Carrier* c = s.idle.take_carrier(w);
-  if (c == nullptr || lent_over(w)) return c;
+  if (c == nullptr) return nullptr;
+  c->busy_since = ticks();
+  if (lent_over(w)) return c;
   w->carrier = nullptr;  // SysMonitor was at it meanwhile
   give_away(c);
   return nullptr;

@@ -3,8 +3,10 @@
 //   - an idle worker waits in it (at most one; it is the last to be chosen for other work);
 //   - a busy carrier looks every now and then between two tasks, and before it goes idle;
 //   - SysMonitor looks when no carrier has looked for some 250 us.
+// Who leaves the pump sends another worker there if that pays (attendance.h).
 #include "scheduler/internal.h"
 #include "scheduler/pick.h"
+#include "scheduler/placement.h"
 
 namespace wisp {
 
@@ -40,6 +42,18 @@ static void hand_out(TaskList* woken, Carrier* into) {
       queue_arrival(into, t);
     else
       g_scheduler.global.push(t);
+  }
+}
+
+// The one sent is a spare again when it arrives (sleep_until_bound). Who announces work meanwhile
+// and finds none tells SysMonitor, which makes one: that happens once or twice in a process's life.
+static void attend_pump() {
+  Scheduler& s = g_scheduler;
+  if (s.idle.idle() == 0 || s.idle.polling() || !s.attendance.pays()) return;
+  if (Worker* other = s.idle.take_any_spare()) {
+    s.attendance.sent();
+    placement_before_wake(other);
+    wake_worker(other, kGoToPump);
   }
 }
 
@@ -120,6 +134,7 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     uint32_t n = woken.count;
     hand_out(&woken, w->carrier);
     if (n > 1) announce_work();
+    attend_pump();
     return EventWait::Bound;
   }
   g_scheduler.idle.stop_polling(w);

@@ -127,6 +127,7 @@ void sleep_until_bound(Worker* w) {
     if (wake == kRunCarrier) break;
     if (wake == kGoToPump) {
       w->wake.store(0, std::memory_order_relaxed);
+      placement_after_wake(w);
       s.idle.publish_spare(w);
       continue;
     }

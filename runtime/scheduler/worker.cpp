@@ -132,6 +132,7 @@ static void deadlines_may_be_unwatched() {
 // Up from sleep_until_bound. The event pump may be without a worker now.
 static void awake(Worker* w) {
   trace(w->carrier, TraceKind::Awake, nullptr);
+  w->carrier->busy_since = ticks();
   forget_own_cpu(w);
   pump_may_be_empty();
   deadlines_may_be_unwatched();
@@ -190,6 +191,7 @@ static WispTask* next_task(Worker* w) {
     bool searching = w->searching;
     w->searching = false;
     trim_notice(c);
+    s.attendance.worked((ticks() - c->busy_since) / g_ticks_per_us);
     s.idle.publish_idle(c, w);
     if (searching) s.idle.stop_searching();
     // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
@@ -199,6 +201,7 @@ static WispTask* next_task(Worker* w) {
       if (s.idle.take_back(w)) {
         uint64_t now = ticks();
         w->carrier->now = now;
+        w->carrier->busy_since = now;
         trace(w->carrier, TraceKind::Awake, nullptr, kNoTraceTask, now);
         deadlines_may_be_unwatched();
         continue;

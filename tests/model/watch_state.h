@@ -73,6 +73,7 @@ enum Fault : uint32_t {
 struct Shape {
   int carriers = 1, workers = 2;
   bool sysmon = true, pump = false, helper = false;
+  bool attends = false;  // who leaves the pump sends another one there
   Task task[kTasks];
   uint32_t faults = kNone;
 };

@@ -157,6 +157,13 @@ model::Scenario sent_to_the_pump(uint32_t faults) {
   s.task[2] = leaf();
   return scenario(s, {"12", "c"});
 }
+// Who leaves the pump sends the other worker there. Its task computes until another one has run,
+// whose descriptor is ready then, or which somebody wakes while that worker is on its errand.
+model::Scenario attended(std::vector<Script> outside, int workers) {
+  Shape s = with_pump(shape(2, workers, computes(kB), leaf(), kNone));
+  s.attends = true;
+  return scenario(s, outside);
+}
 // The timer's task computes until another one has run, of which a helper should know.
 model::Scenario helped(uint32_t faults, int carriers) {
   return scenario(with_helper(shape(carriers, 2, computes_at(2, kB), leaf(), faults)), {"12", "B"});
@@ -198,6 +205,9 @@ const std::vector<model::Case> kCases = {
     {"signal_at_the_pump", nullptr, fast(1), signal_at_the_pump(kNone)},
     {"busy_pump_untold", kOverlooked, fast(1), signal_at_the_pump(kBusyPumpUntold)},
     {"sent_to_the_pump", nullptr, sequential(1), sent_to_the_pump(kNone)},
+    {"attended", nullptr, fast(1), attended({"ab"}, 2)},
+    {"attended_and_announced", nullptr, sequential(2), attended({"a", "B"}, 2)},
+    {"attended_by_one_of_three", nullptr, sequential(1), attended({"ab"}, 3)},
     // Who watches the earliest deadline.
     {"two_timers", nullptr, fast(2), two_timers(kNone)},
     {"timer_left_awake", kOverlooked, fast(1), two_timers(kTimerLeftAwake)},

@@ -1,6 +1,6 @@
 // The worker's side of who watches the event pump and the deadlines, copied from
 //   sleep.cpp    take_watch, drop_watch, start_helping, send_to_pump_instead, sleep_until_bound
-//   polling.cpp  wait_for_events
+//   polling.cpp  attend_pump, wait_for_events
 //   dispatch.cpp pick_next and what it tells;  search.cpp  search, one pass
 //   worker.cpp   end_search, deadlines_may_be_unwatched, awake, next_task
 // under the same names, reduced as watch_state.h says. Keep alike. A busy carrier does not look at
@@ -17,6 +17,10 @@ struct Workers : Wakers {
   using Wakers::Wakers;
 
   // --- polling.cpp
+  void attend_pump() {  // it pays if the shape says so
+    if (!shape.attends || idle.idle() == 0 || idle.polling()) return;
+    if (Worker* other = idle.take_any_spare()) wake_worker(other, kGoToPump);
+  }
   EventWait wait_for_events(Worker* w, uint32_t until) {
     if (!shape.pump || w->wake.load(relaxed) != 0) return EventWait::NotThere;
     if (idle.idle() == 0) {
@@ -43,6 +47,7 @@ struct Workers : Wakers {
     if (idle.take_back(w)) {
       static_cast<Carrier*>(w->carrier)->queue.fetch_or(woken);
       if (count_of(woken) > 1) announce_work();
+      attend_pump();
       return EventWait::Bound;
     }
     idle.stop_polling(w);

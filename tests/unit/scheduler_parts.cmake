@@ -7,5 +7,7 @@ wisp_unit_test(run_queue_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/run_queue_test.c
 wisp_unit_test(backoff_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/backoff_test.cpp)
 wisp_unit_test(forecast_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/forecast_test.cpp
   LIBS wisp_platform)
+wisp_unit_test(attendance_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/attendance_test.cpp
+  LIBS wisp_platform)
 wisp_unit_test(placement_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/placement_test.cpp
   LIBS wisp_scheduler)

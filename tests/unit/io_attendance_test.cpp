@@ -1,0 +1,63 @@
+// Who waits in the event pump while one carrier works and another is idle: scheduler/attendance.h.
+#include <thread>
+
+#include "scheduler/internal.h"
+#include "unit/io_support.h"
+
+namespace wisp::test {
+namespace {
+
+constexpr int kRounds = 500;
+
+// Two servers like event loops: each byte is some work. Their client, a kernel thread, asks both
+// and waits for both answers, and a moment longer, so that all carriers are idle again. Returns how
+// often a worker was sent into the pump meanwhile.
+uint32_t sent_while_serving(uint64_t work_ns) {
+  LocalPair pairs[2];
+  std::vector<std::function<void()>> bodies;
+  for (LocalPair& pair : pairs)
+    bodies.push_back([&pair, work_ns] {
+      char c;
+      for (int i = 0; i < kRounds; ++i) {
+        ASSERT_EQ(io::read(pair.a, &c, 1), 1);
+        uint64_t until = monotonic_ns() + work_ns;
+        while (monotonic_ns() < until) {
+        }
+        ASSERT_EQ(::send(pair.a, &c, 1, 0), 1);
+      }
+    });
+  uint32_t before = g_scheduler.attendance.times_sent();
+  std::thread client([&pairs] {
+    char c = 'x';
+    for (int i = 0; i < kRounds; ++i) {
+      for (LocalPair& pair : pairs) ASSERT_EQ(::send(pair.b, &c, 1, 0), 1);
+      for (LocalPair& pair : pairs) {
+        pollfd answer{pair.b, POLLIN, 0};
+        ASSERT_EQ(::poll(&answer, 1, 60000), 1);
+        ASSERT_EQ(::recv(pair.b, &c, 1, 0), 1);
+      }
+      usleep(50);
+    }
+  });
+  run_tasks(std::move(bodies));
+  client.join();
+  for (LocalPair& pair : pairs) close_fd(pair.a), close_fd(pair.b);
+  return g_scheduler.attendance.times_sent() - before;
+}
+
+TEST(IoAttendance, SomebodyWaitsInThePumpForTheSecondLoop) {
+  uint32_t sent = sent_while_serving(300'000);
+  if (g_scheduler.carrier_count == 1)
+    EXPECT_EQ(sent, 0u);
+  else
+    EXPECT_GT(sent, 0u);
+}
+
+// It is not worth it where carriers are soon idle again.
+TEST(IoAttendance, NobodyIsSentForShortWork) {
+  sent_while_serving(0);  // what was learned before is forgotten
+  EXPECT_LT(sent_while_serving(0), uint32_t{kRounds} / 2);
+}
+
+}  // namespace
+}  // namespace wisp::test
