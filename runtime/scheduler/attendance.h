@@ -26,8 +26,11 @@ class Attendance {
     uint64_t mean = mean_.load(std::memory_order_relaxed);
     return mean == 0 ? 0 : square_.load(std::memory_order_relaxed) / mean / 2;
   }
-  // A worker that sleeps is better sent there.
-  bool pays() const { return expected_wait_us() >= kWorthUs; }
+  // Who leaves the pump sends a sleeping worker there: somebody must be idle to run what that one
+  // finds.
+  bool wants_another(uint32_t idle_carriers, bool somebody_waits_there) const {
+    return idle_carriers != 0 && !somebody_waits_there && expected_wait_us() >= kWorthUs;
+  }
 
   void sent() { sent_.store(times_sent() + 1, std::memory_order_relaxed); }
   uint32_t times_sent() const { return sent_.load(std::memory_order_relaxed); }

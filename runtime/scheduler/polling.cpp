@@ -49,7 +49,7 @@ static void hand_out(TaskList* woken, Carrier* into) {
 // and finds none tells SysMonitor, which makes one: that happens once or twice in a process's life.
 static void attend_pump() {
   Scheduler& s = g_scheduler;
-  if (s.idle.idle() == 0 || s.idle.polling() || !s.attendance.pays()) return;
+  if (!s.attendance.wants_another(s.idle.idle(), s.idle.polling())) return;
   if (Worker* other = s.idle.take_any_spare()) {
     s.attendance.sent();
     placement_before_wake(other);

@@ -143,17 +143,30 @@ bool is_java8(const std::string& home) {
   return fs::exists(home + "/lib/rt.jar") || fs::exists(home + "/jre/lib/rt.jar");
 }
 
+namespace {
+
+// A folder that is removed at exit of the process that made it, not of one forked from it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    if (mkdtemp(name_) == nullptr) abort();
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    if (getpid() == maker_) fs::remove_all(name_, error);
+  }
+  const char* name() const { return name_; }
+
+ private:
+  char name_[32] = "/tmp/wisp-launcher-test-XXXXXX";
+  const pid_t maker_ = getpid();
+};
+
+}  // namespace
+
 std::string scratch() {
-  static const std::string folder = [] {
-    char name[] = "/tmp/wisp-launcher-test-XXXXXX";
-    if (mkdtemp(name) == nullptr) abort();
-    atexit([] {
-      std::error_code error;
-      fs::remove_all(scratch(), error);
-    });
-    return std::string(name);
-  }();
-  return folder;
+  static const ScratchFolder folder;
+  return folder.name();
 }
 
 std::string write_file(const std::string& name, const std::string& text) {

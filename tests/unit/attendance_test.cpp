@@ -11,10 +11,11 @@ class AttendanceTest : public testing::Test {
   void worked(int times, uint64_t us) {
     for (int i = 0; i < times; ++i) a_.worked(us);
   }
+  bool pays() const { return a_.wants_another(1, false); }
   Attendance a_;
 };
 
-TEST_F(AttendanceTest, NothingIsKnownAtFirst) { EXPECT_FALSE(a_.pays()); }
+TEST_F(AttendanceTest, NothingIsKnownAtFirst) { EXPECT_FALSE(pays()); }
 
 TEST_F(AttendanceTest, EqualTimesMakeWaitHalfOfThem) {
   for (uint64_t us : {1u, 30u, 500u}) {
@@ -25,12 +26,19 @@ TEST_F(AttendanceTest, EqualTimesMakeWaitHalfOfThem) {
 
 TEST_F(AttendanceTest, DoesNotPayWhereCarriersAreSoonIdleAgain) {
   worked(1000, 40);
-  EXPECT_FALSE(a_.pays());
+  EXPECT_FALSE(pays());
 }
 
 TEST_F(AttendanceTest, PaysForEventLoops) {
   worked(3, 300);
-  EXPECT_TRUE(a_.pays());
+  EXPECT_TRUE(pays());
+}
+
+TEST_F(AttendanceTest, OnlyWhereACarrierIsIdleAndNobodyIsThere) {
+  worked(3, 300);
+  EXPECT_FALSE(a_.wants_another(0, false));
+  EXPECT_FALSE(a_.wants_another(1, true));
+  EXPECT_TRUE(a_.wants_another(2, false));
 }
 
 // Most times are short, but most events come during the long ones.
@@ -39,9 +47,9 @@ TEST_F(AttendanceTest, LongTimesCountByTheirLength) {
     worked(7, 20);
     worked(1, 400);
   }
-  EXPECT_TRUE(a_.pays());
+  EXPECT_TRUE(pays());
   worked(1000, 20);
-  EXPECT_FALSE(a_.pays());
+  EXPECT_FALSE(pays());
 }
 
 // However long it was: a machine that stood still says nothing about the program.
@@ -49,7 +57,7 @@ TEST_F(AttendanceTest, OneStallIsForgotten) {
   worked(1000, 20);
   worked(1, 60'000'000);
   worked(300, 20);
-  EXPECT_FALSE(a_.pays());
+  EXPECT_FALSE(pays());
 }
 
 }  // namespace
