@@ -190,7 +190,10 @@ void run_task(Worker* w, Carrier* c, WispTask* task) {
 
 static inline void note_parked(WispTask* self) {
   self->state.store(TaskState::Parked, std::memory_order_relaxed);
-  if (self->carrier != nullptr) bump(self->carrier->parks);
+  if (self->carrier != nullptr)
+    bump(self->carrier->parks);
+  else
+    trim_parked_elsewhere();
 }
 
 // Somebody looks: the same, with a note of it.

@@ -47,6 +47,7 @@ struct Scheduler {
   std::atomic<uint32_t> workers_starting{0};  // made without a carrier, not come up yet
   std::atomic<uint64_t> tasks_created{0}, handoffs{0}, preemptions{0};
   std::atomic<uint64_t> completed_elsewhere{0};  // tasks that ended without a carrier
+  std::atomic<uint64_t> parks_elsewhere{0};      // waits that began without a carrier (trim.cpp)
   std::atomic<uint64_t> trimmed_bytes{0};        // unused stack given back (trim.cpp)
   int pid = 0;
 };
@@ -154,6 +155,9 @@ inline void trim_notice(const Carrier* c) {
       trim_moves(*c) - c->trim_moves.load(std::memory_order_relaxed) > kWorthAPass)
     sysmon_notice_slow();
 }
+// A task that was handed off goes to wait: no carrier counts that. SysMonitor is told at once, at
+// most once per pass: such a task has left its kernel thread, which costs more.
+void trim_parked_elsewhere();
 
 // --- task_pool.cpp
 void task_arm_context(WispTask* task);  // dispatch.cpp: the next switch to it starts it afresh

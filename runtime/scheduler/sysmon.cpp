@@ -236,7 +236,9 @@ static void* sysmon_main(void*) {
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t wake_at = std::min(now + period, std::max(f.due, now + kShortestNs));
     bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
-    uint64_t trim_at = trim_stacks(now);  // behind `idle`: it must know what parked last
+    // It must know what parked last on an idle carrier (acquire: with publish_idle).
+    std::atomic_thread_fence(std::memory_order_acquire);
+    uint64_t trim_at = trim_stacks(now);
     if (idle) {
       // A carrier given away by a task that went into the kernel leaves its timers to nobody,
       // unless the sleeping timekeeper's deadline is earlier.

@@ -27,10 +27,14 @@ struct Trimmer {
   uint64_t next_pass = 0;      // ns
   bool young = false;          // this pass has met tasks that may be parked long enough next time
   bool wanted = false;         // the last pass has met such tasks
+  uint64_t parks_elsewhere = 0;  // when it began
 };
 Trimmer g_trimmer;  // SysMonitor's
 
 bool anything_ran() {
+  // seq_cst: trim_parked_elsewhere().
+  if (g_scheduler.parks_elsewhere.load(std::memory_order_seq_cst) != g_trimmer.parks_elsewhere)
+    return true;
   for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
     const Carrier& c = g_scheduler.carriers[i];
     if (trim_moves(c) != c.trim_moves.load(std::memory_order_relaxed)) return true;
@@ -90,20 +94,30 @@ void look_at_some(Trimmer* trimmer) {
 // keeps the memory that a plain thread keeps too.
 std::atomic<bool> g_trim_unaware{false};
 
+// seq_cst: count, then look whether SysMonitor knows; it says that it does not, then looks at the
+// count: one of the two sees the other.
+void trim_parked_elsewhere() {
+  g_scheduler.parks_elsewhere.fetch_add(1, std::memory_order_seq_cst);
+  if (g_trim_unaware.load(std::memory_order_seq_cst)) sysmon_notice_slow();
+}
+
 uint64_t trim_stacks(uint64_t now_ns) {
   Trimmer& trimmer = g_trimmer;
   uint64_t period = g_scheduler.config.trim_ms * 1000000;
   if (chaos()) period = 1000000;
   if (period == 0) return ~0ull;
   if (trimmer.cursor == nullptr) {
-    bool wanted = trimmer.wanted || anything_ran();
-    g_trim_unaware.store(!wanted, std::memory_order_relaxed);
-    if (!wanted) return ~0ull;
+    if (!trimmer.wanted && !anything_ran()) {
+      g_trim_unaware.store(true, std::memory_order_seq_cst);
+      if (!anything_ran()) return ~0ull;
+    }
+    g_trim_unaware.store(false, std::memory_order_relaxed);
     if (trimmer.next_pass == 0) trimmer.next_pass = now_ns + period;
     if (now_ns < trimmer.next_pass) return trimmer.next_pass;
     trimmer.cursor = all_tasks();
     trimmer.began = now_ns;
     trimmer.young = false;
+    trimmer.parks_elsewhere = g_scheduler.parks_elsewhere.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
       Carrier& c = g_scheduler.carriers[i];
       c.trim_moves.store(trim_moves(c), std::memory_order_relaxed);

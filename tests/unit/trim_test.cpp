@@ -120,6 +120,52 @@ TEST(Trim, TheOnlyTaskThatParksAfterAPass) {
   }
 }
 
+// A handed-off task is a kernel thread's; no carrier counts its wait, and SysMonitor may sleep for
+// ever while it computes.
+TEST(Trim, WhoWasHandedOffAndParksLast) {
+  Sleeper s;
+  std::atomic<bool> taken{false};
+  const int others = carriers();
+  Latch done(static_cast<uint32_t>(others) + 1);
+  s.task = spawn([&] {
+    touch(1);
+    WispTask* self = current_task();
+    while (self->times_preempted.load() == 0) {
+    }
+    taken = true;
+    uint64_t end = monotonic_ns() + 2'000'000'000;
+    while (sysmon_wakes_at() != ~0ull && monotonic_ns() < end) {
+    }
+    s.parked = true;
+    while (s.woken.load() == 0) {
+      RuntimeEntry entry;
+      park(&s.woken, kForever, [&] { return s.woken.load() == 0; });
+    }
+    done.count_down();
+  });
+  // Somebody waits for a carrier, again when handed off himself.
+  for (int i = 0; i < others; ++i)
+    spawn([&] {
+      WispTask* self = current_task();
+      uint64_t preempted = 0;
+      while (!taken) {
+        if (self->times_preempted.load() == preempted) continue;
+        preempted = self->times_preempted.load();
+        RuntimeEntry entry;
+        yield_current(self);
+      }
+      done.count_down();
+    });
+  while (!s.parked) usleep(1000);
+  const Stack& stack = s.task->stack;
+  auto fat = [&] { return resident_pages(stack.base, stack.size) > 9; };
+  EXPECT_TRUE(until([&] { return !fat(); }));
+  RuntimeEntry entry;
+  s.woken = 1;
+  ParkingLot::unpark(&s.woken, 1);
+  done.wait();
+}
+
 // Wake-ups that come just when SysMonitor has its hands on the stack.
 TEST(Trim, WakesWhileItTrims) {
   constexpr uint32_t kTasks = 32, kRounds = 150;
