@@ -22,11 +22,11 @@ constexpr uint64_t kCostPart = 100;  // of its time it may spend on this: 1/100
 constexpr uint64_t kLongestPause = 100;
 
 struct Trimmer {
-  WispTask* cursor = nullptr;  // where the pass under way goes on; null: none is
-  uint64_t began = 0;          // ns
-  uint64_t next_pass = 0;      // ns
-  bool young = false;          // this pass has met tasks that may be parked long enough next time
-  bool wanted = false;         // the last pass has met such tasks
+  WispTask* cursor = nullptr;    // where the pass under way goes on; null: none is
+  uint64_t began = 0;            // ns
+  uint64_t next_pass = 0;        // ns
+  bool young = false;            // this pass has met tasks that may be parked long enough next time
+  bool wanted = false;           // the last pass has met such tasks
   uint64_t parks_elsewhere = 0;  // when it began
 };
 Trimmer g_trimmer;  // SysMonitor's
