@@ -233,8 +233,8 @@ void stack_release(Stack* stack) {
 size_t stack_trim_below(const Stack& stack, const void* sp) {
   size_t page = page_size();
   auto base = reinterpret_cast<uintptr_t>(stack.base), at = reinterpret_cast<uintptr_t>(sp);
-  if (at < base + 256 || at > base + stack.size) return 0;
-  size_t unused = (at - 256 - base) / page * page;
+  if (at < base || at > base + stack.size) return 0;
+  size_t unused = (at - base) / page * page;
   size_t resident = resident_bytes(stack.base, unused, page);
   if (resident == 0) return 0;
   int error = errno;

@@ -15,6 +15,7 @@
 #include "platform/thread_self.h"
 #include "scheduler/handoff.h"
 #include "scheduler/on_cpu.h"
+#include "scheduler/trim_pace.h"
 #include "scheduler/timer_heap.h"
 #include "scheduler/trace_ring.h"
 #include "sync/waiter.h"
@@ -86,9 +87,9 @@ struct alignas(kCacheLine) WispTask {
   std::atomic<uint64_t> woken_at{0};
   std::atomic<uint32_t> woken_by{~0u};
   WispTask* all_next = nullptr;  // every task ever made (task_pool)
-  // SysMonitor's (trim.cpp): twice times_run at its last look, odd once it has given back unused
-  // stack since. task_create resets it (all relaxed: a lost reset costs one trim).
-  std::atomic<uint64_t> trim_note{~0ull};
+  // SysMonitor's TrimNote. task_create resets it (all relaxed: a lost reset costs
+  // one trim).
+  std::atomic<uint64_t> trim_note{TrimNote::kNone};
 
   // It is about to be copied by the kernel: see FullWeight. Owner writes, SysMonitor reads,
   // relaxed.

@@ -214,7 +214,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->times_handed_off.store(0, std::memory_order_relaxed);
   t->times_preempted.store(0, std::memory_order_relaxed);
   t->ready_at = 0;
-  t->trim_note.store(~0ull, std::memory_order_relaxed);
+  t->trim_note.store(TrimNote::kNone, std::memory_order_relaxed);
   t->region_end.store(0, std::memory_order_relaxed);
   t->java_id = 0;
   t->log_scope = nullptr;

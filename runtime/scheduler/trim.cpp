@@ -5,8 +5,6 @@
 // look to the next. A plain thread cannot do that for itself: its kernel knows no unused part.
 //
 // SysMonitor looks, a bounded number of tasks at a time, so that its other duties do not wait.
-#include <algorithm>
-
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 
@@ -14,16 +12,14 @@ namespace wisp {
 
 namespace {
 
-constexpr uint32_t kLooks = 512;     // tasks per call: some 20 us
-constexpr uint32_t kClaims = 16;     // at a time: a waker of one of them waits for all
-constexpr uint64_t kCostPart = 100;  // of its time it may spend on this: 1/100
-// But no pause is longer than so many periods: a pass during which the machine stood still for half
-// a second, which is not its cost, would otherwise be the last one for a minute.
-constexpr uint64_t kLongestPause = 100;
+constexpr uint32_t kLooks = 512;  // tasks per call: some 20 us
+constexpr uint32_t kTrims = 32;   // and stacks: some 130 us
+constexpr uint32_t kClaims = 16;  // at a time: a waker of one of them waits for all
 
 struct Trimmer {
   WispTask* cursor = nullptr;    // where the pass under way goes on; null: none is
   uint64_t began = 0;            // ns
+  TrimPace pace;                 // of this pass
   uint64_t next_pass = 0;        // ns
   bool young = false;            // this pass has met tasks that may be parked long enough next time
   bool wanted = false;           // the last pass has met such tasks
@@ -43,8 +39,10 @@ bool anything_ran() {
 }
 
 // The claims and why they hold: on_cpu.h.
-void trim_claimed(WispTask* const* tasks, uint32_t count) {
+void trim_claimed(WispTask* const* tasks, uint32_t count, TrimPace* pace) {
   if (count == 0) return;
+  uint64_t began = monotonic_ns();
+  uint32_t first = 0;
   kernel::membarrier();
   for (uint32_t i = 0; i < count; ++i) {
     WispTask* t = tasks[i];
@@ -52,26 +50,29 @@ void trim_claimed(WispTask* const* tasks, uint32_t count) {
     // Clear of the last who left the stack, and so what was written before.
     if (t->on_cpu.claim_stands() && t->state.load(std::memory_order_relaxed) == TaskState::Parked) {
       size_t freed = stack_trim_below(t->stack, t->context.sp);
-      t->trim_note.fetch_or(1, std::memory_order_relaxed);
+      TrimNote note(t->trim_note.load(std::memory_order_relaxed));
+      t->trim_note.store(note.gives().word(), std::memory_order_relaxed);
+      if (!note.given_before()) first++;
       if (freed != 0) g_scheduler.trimmed_bytes.fetch_add(freed, std::memory_order_relaxed);
     }
     t->on_cpu.unclaim();
   }
+  pace->trimmed(monotonic_ns() - began, first, count);
 }
 
 void look_at_some(Trimmer* trimmer) {
   WispTask* claimed[kClaims];
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < kLooks && trimmer->cursor != nullptr; ++i) {
+  uint32_t count = 0, trims = 0;
+  for (uint32_t i = 0; i < kLooks && trims < kTrims && trimmer->cursor != nullptr; ++i) {
     WispTask* t = trimmer->cursor;
     trimmer->cursor = t->all_next;
     if (t->state.load(std::memory_order_relaxed) != TaskState::Parked) continue;
-    uint64_t note = t->times_run.load(std::memory_order_relaxed) * 2;
-    uint64_t seen = t->trim_note.load(std::memory_order_relaxed);
-    if (seen != note && seen != note + 1) {
-      t->trim_note.store(note, std::memory_order_relaxed);
+    uint64_t times_run = t->times_run.load(std::memory_order_relaxed);
+    TrimNote note(t->trim_note.load(std::memory_order_relaxed));
+    if (!note.is_of(times_run)) {
+      t->trim_note.store(note.at(times_run).word(), std::memory_order_relaxed);
       trimmer->young = true;
-    } else if (seen == note) {
+    } else if (!note.given()) {
       if (!t->on_cpu.claim()) {
         // Its worker lost the processor before it was off the stack. Nothing that counts need
         // happen any more.
@@ -79,13 +80,14 @@ void look_at_some(Trimmer* trimmer) {
         continue;
       }
       claimed[count++] = t;
+      trims++;
       if (count == kClaims) {
-        trim_claimed(claimed, count);
+        trim_claimed(claimed, count, &trimmer->pace);
         count = 0;
       }
     }
   }
-  trim_claimed(claimed, count);
+  trim_claimed(claimed, count, &trimmer->pace);
 }
 
 }  // namespace
@@ -116,6 +118,7 @@ uint64_t trim_stacks(uint64_t now_ns) {
     if (now_ns < trimmer.next_pass) return trimmer.next_pass;
     trimmer.cursor = all_tasks();
     trimmer.began = now_ns;
+    trimmer.pace.begin();
     trimmer.young = false;
     trimmer.parks_elsewhere = g_scheduler.parks_elsewhere.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
@@ -125,10 +128,8 @@ uint64_t trim_stacks(uint64_t now_ns) {
   }
   look_at_some(&trimmer);
   if (trimmer.cursor != nullptr) return now_ns;
-  // With a hundred thousand tasks a pass costs milliseconds: then they come less often.
   uint64_t end = monotonic_ns();
-  uint64_t pause = std::clamp((end - trimmer.began) * kCostPart, period, period * kLongestPause);
-  trimmer.next_pass = end + pause;
+  trimmer.next_pass = end + trimmer.pace.pause_ns(end - trimmer.began, period);
   trimmer.wanted = trimmer.young;
   return trimmer.next_pass;
 }
