@@ -105,6 +105,38 @@ void relearn(BlockingCall& call) {
 
 }  // namespace
 
+// The short way for most calls, also on the stack, where each parked reader keeps these frames.
+// What the record says may be of a file that was closed behind our back: the call itself tells.
+static inline bool known_socket(int fd) {
+  Descriptor* d = descriptor_find(fd);
+  return d != nullptr && kind_of(d->state.load(std::memory_order_relaxed)) == kSocket;
+}
+
+static WISP_NOINLINE long read_any(int fd, void* buffer, size_t size) {
+  iovec one{buffer, size};
+  return read_vector(fd, &one, 1);
+}
+static WISP_NOINLINE long write_any(int fd, const void* buffer, size_t size) {
+  iovec one{const_cast<void*>(buffer), size};
+  return write_vector(fd, &one, 1);
+}
+
+long read(int fd, void* buffer, size_t size) {
+  if (WISP_LIKELY(known_socket(fd) && size != 0)) {
+    long r = receive(fd, buffer, size, 0, nullptr, nullptr);
+    if (WISP_LIKELY(r != -ENOTSOCK)) return r;
+  }
+  return read_any(fd, buffer, size);
+}
+
+long write(int fd, const void* buffer, size_t size) {
+  if (WISP_LIKELY(known_socket(fd))) {
+    long r = send(fd, buffer, size, 0, nullptr, 0);
+    if (WISP_LIKELY(r != -ENOTSOCK)) return r;
+  }
+  return write_any(fd, buffer, size);
+}
+
 long read_vector(int fd, const iovec* parts, int count) {
   if (WISP_UNLIKELY(count <= 0 || count > IOV_MAX)) return read_once(fd, parts, count);
   for (;;) {

@@ -28,14 +28,8 @@ long write_socket(int fd, const iovec* parts, int count);
 // Any kind of descriptor.
 long read_vector(int fd, const iovec* parts, int count);
 long write_vector(int fd, const iovec* parts, int count);
-inline long read(int fd, void* buffer, size_t size) {
-  iovec one{buffer, size};
-  return read_vector(fd, &one, 1);
-}
-inline long write(int fd, const void* buffer, size_t size) {
-  iovec one{const_cast<void*>(buffer), size};
-  return write_vector(fd, &one, 1);
-}
+long read(int fd, void* buffer, size_t size);
+long write(int fd, const void* buffer, size_t size);
 
 // sendfile(2): `in` is a file, offset may be null (its file position).
 long send_file(int out, int in, off_t* offset, size_t count);

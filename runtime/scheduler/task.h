@@ -15,9 +15,9 @@
 #include "platform/thread_self.h"
 #include "scheduler/handoff.h"
 #include "scheduler/on_cpu.h"
-#include "scheduler/trim_pace.h"
 #include "scheduler/timer_heap.h"
 #include "scheduler/trace_ring.h"
+#include "scheduler/trim_pace.h"
 #include "sync/waiter.h"
 
 namespace wisp {

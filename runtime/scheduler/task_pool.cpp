@@ -240,7 +240,9 @@ void task_recycle(WispTask* t) {
   }
   wait_off_cpu(t);
   if (pooled < kMaxComplete) {
-    stack_trim_below(t->stack, t->stack.base + t->stack.size);
+    // The thread block stays, all of it: it may be larger than a page.
+    stack_trim_below(t->stack,
+                     t->block.low != nullptr ? t->block.low : t->stack.base + t->stack.size);
     SpinGuard lock(g_pool_lock);
     return give_complete(t);  // a few more than the bound when several come at once
   }

@@ -1,5 +1,5 @@
-// What SysMonitor remembers of a parked task's stack, and how long it pauses between its passes over
-// all tasks (trim.cpp). Pure rules, without the scheduler.
+// What SysMonitor remembers of a parked task's stack, and how long it pauses between its passes
+// over all tasks (trim.cpp). Pure rules, without the scheduler.
 #pragma once
 #include <algorithm>
 #include <cstdint>
