@@ -114,6 +114,7 @@ struct Worker {
   bool searching = false;  // counted in IdleSet::searching
   uint32_t random = 1;
   uint64_t spin_ticks = 0;  // how long to search before sleeping; learned
+  bool pump_first = false;  // its last look into the event pump found something
   // Kernel tid; 0: no kernel thread. Relaxed: who acts on it knows otherwise whose it is.
   std::atomic<int> tid{0};
   // Set by who wakes it (placement.h), under the order of `wake`.

@@ -27,27 +27,39 @@ static WispTask* steal_queued(Carrier* c, Carrier* victim) {
   return loot[0];
 }
 
-// What a thief remembers of a carrier's lone next task: it is taken only if nothing moved for a
-// while, because its waker is usually about to park and run it right there.
+// What a thief remembers of a task that its carrier is usually about to run itself: it is taken
+// only if nothing moved for a while. Such are a lone next task, whose waker is about to park; and
+// the only task in the queues of a carrier that is between two tasks, or has just come out of the
+// event pump with it. (Taken at once, one carrier would be the other's doorman for good, and two
+// processors busy with one connection.)
 struct Sighting {
-  WispTask* task;
+  const void* of;  // the task, or the queue
   uint64_t switches;
   uint64_t at;
+
+  bool ripe(const void* what, uint64_t moved, uint64_t now) {
+    constexpr uint64_t kFreshUs = 1;
+    if ((of != what || switches != moved) && !(chaos() && chaos_one_in(4))) {
+      *this = Sighting{what, moved, now};
+      return false;
+    }
+    return now - at >= us_to_ticks(kFreshUs) || (chaos() && chaos_one_in(2));
+  }
+  // It may be ripe soon: worth to go on searching.
+  bool promises(uint64_t now) const { return of != nullptr && now - at < us_to_ticks(5); }
 };
 
+static bool about_to_run_it(const Carrier* victim) {
+  return victim->queued() == 1 && victim->current.load(std::memory_order_relaxed) == nullptr;
+}
+
 static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_t now) {
-  constexpr uint64_t kFreshUs = 1;
   WispTask* t = victim->next.load(std::memory_order_relaxed);
   if (t == nullptr || victim->current.load(std::memory_order_relaxed) == nullptr) {
-    seen->task = nullptr;
+    seen->of = nullptr;
     return nullptr;
   }
-  uint64_t switches = victim->switches.load(std::memory_order_relaxed);
-  if ((seen->task != t || seen->switches != switches) && !(chaos() && chaos_one_in(4))) {
-    *seen = Sighting{t, switches, now};
-    return nullptr;
-  }
-  if (now - seen->at < us_to_ticks(kFreshUs) && !(chaos() && chaos_one_in(2))) return nullptr;
+  if (!seen->ripe(t, victim->switches.load(std::memory_order_relaxed), now)) return nullptr;
   // acq_rel: see Carrier::swap_next.
   WispTask* wanted = t;
   if (!victim->next.compare_exchange_strong(t, nullptr, std::memory_order_acq_rel,
@@ -72,7 +84,7 @@ WispTask* search(Worker* w, Carrier* c) {
   constexpr uint32_t kSightings = 64;
   Sighting seen[kSightings];
   uint32_t n = s.carrier_count;
-  for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i].task = nullptr;
+  for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i].of = nullptr;
   uint32_t offset = n > 1 ? next_random(w) % n : 0;
   uint64_t start = ticks();
   uint64_t spin = w->spin_ticks;
@@ -85,11 +97,15 @@ WispTask* search(Worker* w, Carrier* c) {
       uint32_t i = offset + k < n ? offset + k : offset + k - n;
       Carrier* victim = &s.carriers[i];
       if (victim == c) continue;
-      if (WispTask* t = steal_queued(c, victim)) return t;
-      if (k < kSightings) {  // the others of so many perhaps in another search
-        if (WispTask* t = steal_next(c, victim, &seen[k], now)) return t;
-        hope |= seen[k].task != nullptr && now - seen[k].at < us_to_ticks(5);
+      Sighting* sighting = k < kSightings ? &seen[k] : nullptr;
+      if (sighting == nullptr || !about_to_run_it(victim) ||
+          sighting->ripe(&victim->queue, victim->switches.load(std::memory_order_relaxed), now)) {
+        if (WispTask* t = steal_queued(c, victim)) return t;
+        // The next tasks of so many others perhaps in another search.
+        if (sighting != nullptr)
+          if (WispTask* t = steal_next(c, victim, sighting, now)) return t;
       }
+      hope |= sighting != nullptr && sighting->promises(now);
     }
     c->now = now;
     if (c->timer_check_due(now) && fire_timers(c, c, monotonic_ns()) != 0)

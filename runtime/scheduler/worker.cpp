@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <new>
 
 #include "coroutine/context.h"
@@ -138,6 +139,19 @@ static void awake(Worker* w) {
   deadlines_may_be_unwatched();
 }
 
+static void search_less(Worker* w) {
+  w->spin_ticks = std::max(w->spin_ticks / 2, us_to_ticks(kMinSpinUs));
+}
+
+// For a carrier that has run dry: its ring has work now.
+static bool found_in_pump(Worker* w, Carrier* c) {
+  w->pump_first = poll_events(c) != 0;
+  if (!w->pump_first) return false;
+  end_search(w, true);
+  deadlines_may_be_unwatched();
+  return true;
+}
+
 static WispTask* next_task(Worker* w) {
   Scheduler& s = g_scheduler;
   for (;;) {
@@ -166,25 +180,26 @@ static WispTask* next_task(Worker* w) {
       return t;
     }
     if (s.carrier_count > 1) {
+      // Nothing to steal, and the last work came from the pump: a search in vain takes a
+      // microsecond and more, a look there half of one.
+      if (w->pump_first && !any_work_visible() && found_in_pump(w, c)) {
+        search_less(w);
+        continue;
+      }
       if (!w->searching) w->searching = s.idle.try_search(s.carrier_count - s.idle.idle());
       if (w->searching) {
         t = search(w, c);
-        uint64_t max = us_to_ticks(kMaxSpinUs), min = us_to_ticks(kMinSpinUs);
         if (t != nullptr) {
           s.forecast.help_wanted();
-          w->spin_ticks = w->spin_ticks * 2 < max ? w->spin_ticks * 2 : max;
+          w->spin_ticks = std::min(w->spin_ticks * 2, us_to_ticks(kMaxSpinUs));
           end_search(w, true);
           deadlines_may_be_unwatched();
           return t;
         }
-        w->spin_ticks = w->spin_ticks / 2 > min ? w->spin_ticks / 2 : min;
+        search_less(w);
       }
     }
-    if (poll_events(c) != 0) {
-      end_search(w, true);
-      deadlines_may_be_unwatched();
-      continue;
-    }
+    if (found_in_pump(w, c)) continue;
     bump(c->idles);
     trace(c, TraceKind::Idle, nullptr);
     // Read before it is published: from then on `searching` belongs to whoever wakes this worker.

@@ -107,6 +107,22 @@ TEST_P(Arrival, AnIdleCarrierFindsIt) {
   EXPECT_EQ(c_->queued(), 2u);
 }
 
+// Its carrier has just come out of the event pump with it and is about to run it: a thief waits a
+// little. But no task is left behind by that.
+TEST_P(Arrival, AThiefWaitsForTheOnlyOne) {
+  if (GetParam()) return;
+  Worker thief;
+  for (int i = 0; i < 200; ++i) {  // a search that takes it at once is not always faster than that
+    arrive('1', 1);
+    uint64_t began = ticks();
+    WispTask* stolen = search(&thief, &carriers_[1]);
+    EXPECT_GE(ticks() - began, us_to_ticks(1));
+    ASSERT_NE(stolen, nullptr);
+    EXPECT_EQ(stolen->name[0], '1');
+  }
+  EXPECT_EQ(search(&thief, &carriers_[1]), nullptr);
+}
+
 INSTANTIATE_TEST_SUITE_P(Carriers, Arrival, testing::Bool(),
                          [](const auto& p) { return p.param ? "one" : "two"; });
 
