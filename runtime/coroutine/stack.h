@@ -22,11 +22,11 @@ bool stack_allocate(Stack* stack, size_t size, size_t guard);
 // Gives the stack back. Never on the stack itself.
 void stack_release(Stack* stack);
 
-// Gives the whole pages below sp back to the kernel; sp is where the switch saved the flow's
-// registers: behind a call there is no red zone. Returns the bytes that were resident; 0 also when
-// sp is not in this stack (a flow parked on a signal stack).
-// Only while nothing runs on the stack. A page costs a microsecond or two to fault in again, and
-// the call interrupts other processors: for flows that rest for long.
+// Gives the whole pages below sp back to the kernel. From sp up everything stays: for a flow that
+// rests it is where the switch saved its registers (behind a call there is no red zone). Returns
+// the bytes that were resident; 0 also when sp is not in this stack (a flow parked on a signal
+// stack). Only while nothing runs on the stack. A page costs a microsecond or two to fault in
+// again, and the call interrupts other processors: for flows that rest for long.
 size_t stack_trim_below(const Stack& stack, const void* sp);
 
 // Where the first frame goes: `top` (the stack's own, if null) less an offset below 1 KiB that

@@ -103,24 +103,24 @@ void relearn(BlockingCall& call) {
                        kKindMask | kRegistered | kRegistering | kOwn | kTcp | kNonBlocking);
 }
 
-}  // namespace
-
-// The short way for most calls, also on the stack, where each parked reader keeps these frames.
 // What the record says may be of a file that was closed behind our back: the call itself tells.
-static inline bool known_socket(int fd) {
+inline bool known_socket(int fd) {
   Descriptor* d = descriptor_find(fd);
   return d != nullptr && kind_of(d->state.load(std::memory_order_relaxed)) == kSocket;
 }
 
-static WISP_NOINLINE long read_any(int fd, void* buffer, size_t size) {
+WISP_NOINLINE long read_any(int fd, void* buffer, size_t size) {
   iovec one{buffer, size};
   return read_vector(fd, &one, 1);
 }
-static WISP_NOINLINE long write_any(int fd, const void* buffer, size_t size) {
+WISP_NOINLINE long write_any(int fd, const void* buffer, size_t size) {
   iovec one{const_cast<void*>(buffer), size};
   return write_vector(fd, &one, 1);
 }
 
+}  // namespace
+
+// The short way for most calls, also on the stack, where each parked reader keeps these frames.
 long read(int fd, void* buffer, size_t size) {
   if (WISP_LIKELY(known_socket(fd) && size != 0)) {
     long r = receive(fd, buffer, size, 0, nullptr, nullptr);
