@@ -84,9 +84,9 @@ WispTask* search(Worker* w, Carrier* c) {
   constexpr uint32_t kSightings = 64;
   Sighting seen[kSightings];
   uint32_t n = s.carrier_count;
-  for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i].of = nullptr;
-  uint32_t offset = n > 1 ? next_random(w) % n : 0;
   uint64_t start = ticks();
+  for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i] = Sighting{nullptr, 0, start};
+  uint32_t offset = n > 1 ? next_random(w) % n : 0;
   uint64_t spin = w->spin_ticks;
   for (;;) {
     uint64_t now = ticks();
