@@ -20,7 +20,7 @@ long ring_read(int fd, const iovec* parts, int count, off_t at);
 long ring_write(int fd, const iovec* parts, int count, off_t at);
 long ring_sync(int fd, bool data_only);
 
-// Set before the first task: false = never, as it is unless the user asks (docs/performance.md).
+// Set before the first task: false = never, as it is unless the user asks (docs/performance-io.md).
 extern bool g_ring_wanted;
 
 // For the pump: takes the completions of a ring and wakes their tasks. Inside the runtime.
