@@ -25,10 +25,10 @@ namespace {
 
 // A new pollable descriptor. The flags of eventfd, timerfd, epoll, inotify... are O_NONBLOCK's
 // value.
-int created(int fd, int flags) {
+int created(int fd, int flags, uint32_t known = io::kOwn) {
   if (fd >= 0 && interposing())
     io::descriptor_created(fd, io::kStream,
-                           io::kOwn | ((flags & O_NONBLOCK) != 0 ? io::kNonBlocking : 0));
+                           known | ((flags & O_NONBLOCK) != 0 ? io::kNonBlocking : 0));
   return fd;
 }
 
@@ -228,7 +228,8 @@ WISP_EXPORT int timerfd_create(clockid_t clock, int flags) noexcept {
 WISP_EXPORT int signalfd(int fd, const sigset_t* mask, int flags) noexcept {
   real::ensure();
   int r = real::signalfd(fd, mask, flags);
-  return fd == -1 ? created(r, flags) : r;
+  // Not its own: what it is ready for depends on the thread that looks.
+  return fd == -1 ? created(r, flags, 0) : r;
 }
 WISP_EXPORT int inotify_init1(int flags) noexcept {
   real::ensure();
@@ -248,9 +249,9 @@ WISP_EXPORT int getpt() { return posix_openpt(O_RDWR); }
 
 WISP_EXPORT int epoll_create(int size) noexcept {
   real::ensure();
-  return created(real::epoll_create(size), 0);
+  return created(real::epoll_create(size), 0, io::kOwn | io::kEpoll);
 }
 WISP_EXPORT int epoll_create1(int flags) noexcept {
   real::ensure();
-  return created(real::epoll_create1(flags), 0);
+  return created(real::epoll_create1(flags), 0, io::kOwn | io::kEpoll);
 }

@@ -1,17 +1,41 @@
-// Waiting on the program's own epoll instances (selectors, event loops). The instance is itself a
-// descriptor that becomes readable: io/epoll_wait.cpp registers it with the event pump. What the
-// program registers in it, and how, stays between the program and the kernel.
+// The program's own epoll instances (selectors, event loops). io/epoll_set.h has what is registered
+// in them, io/epoll_wait.h the waits.
 #include <sys/epoll.h>
 
 #include "interpose/descriptor_entry.h"
 #include "interpose/masked_wait.h"
+#include "io/epoll_set.h"
 #include "io/epoll_wait.h"
 
 using namespace wisp;
 
+namespace {
+
+// What is kept in user space only tasks can wait for.
+void leave_to_kernel(int epoll) {
+  if (interposing()) io::epoll_surrender(epoll);
+}
+
+int look_now(int epoll, epoll_event* events, int max) {
+  return static_cast<int>(
+      answer(io::epoll_look(epoll, io::descriptor_find(epoll), events, max, io::Look::Exactly)));
+}
+
+}  // namespace
+
+WISP_EXPORT int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {
+  real::ensure();
+  if (!interposing()) return real::epoll_ctl(epoll, operation, fd, event);
+  return static_cast<int>(answer(io::epoll_control(epoll, operation, fd, event)));
+}
+
 WISP_EXPORT int epoll_wait(int epoll, epoll_event* events, int max, int timeout) {
-  if (timeout == 0 || !on_task())
-    return real::ensure(), real::epoll_wait(epoll, events, max, timeout);
+  if (!on_task()) {
+    real::ensure();
+    leave_to_kernel(epoll);
+    return real::epoll_wait(epoll, events, max, timeout);
+  }
+  if (timeout == 0) return look_now(epoll, events, max);
   uint64_t deadline =
       timeout < 0 ? kForever : monotonic_ns() + static_cast<uint64_t>(timeout) * 1000000u;
   return static_cast<int>(answer(io::epoll_wait_until(epoll, events, max, deadline)));
@@ -21,6 +45,7 @@ WISP_EXPORT int epoll_pwait(int epoll, epoll_event* events, int max, int timeout
                             const sigset_t* mask) {
   if (mask == nullptr) return epoll_wait(epoll, events, max, timeout);
   real::ensure();
+  leave_to_kernel(epoll);
   if (timeout == 0 || !on_task()) return real::epoll_pwait(epoll, events, max, timeout, mask);
   return wait_with_mask(current_task(), mask,
                         [&] { return real::epoll_pwait(epoll, events, max, timeout, mask); });
@@ -33,7 +58,9 @@ WISP_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int max, const time
   bool waits = timeout == nullptr || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
   bool bad = timeout != nullptr &&
              (timeout->tv_sec < 0 || timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000);
+  if (!waits && mask == nullptr && on_task()) return look_now(epoll, events, max);
   if (!waits || bad || !on_task() || mask != nullptr) {
+    leave_to_kernel(epoll);
     auto call = [&]() -> int {
       if (real::epoll_pwait2 != nullptr)
         return real::epoll_pwait2(epoll, events, max, timeout, mask);

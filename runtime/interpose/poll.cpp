@@ -5,6 +5,7 @@
 
 #include "interpose/descriptor_entry.h"
 #include "interpose/masked_wait.h"
+#include "io/epoll_set.h"
 #include "io/poll_wait.h"
 
 using namespace wisp;
@@ -23,12 +24,14 @@ inline bool is_bad(const timespec* t) {
 }  // namespace
 
 WISP_EXPORT int poll(pollfd* fds, nfds_t n, int timeout) {
+  if (interposing()) io::epoll_surrender_polled(fds, n);
   if (timeout == 0 || !on_task()) return real::ensure(), real::poll(fds, n, timeout);
   return static_cast<int>(answer(io::poll_until(fds, n, deadline_in_ms(timeout))));
 }
 
 WISP_EXPORT int ppoll(pollfd* fds, nfds_t n, const timespec* timeout, const sigset_t* mask) {
   real::ensure();
+  if (interposing()) io::epoll_surrender_polled(fds, n);
   bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
   if (!waits || !on_task()) return real::ppoll(fds, n, timeout, mask);
   if (mask != nullptr)
@@ -49,6 +52,7 @@ WISP_EXPORT int __ppoll_chk(pollfd* fds, nfds_t n, const timespec* timeout, cons
 
 WISP_EXPORT int select(int n, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
   real::ensure();
+  if (interposing()) io::epoll_surrender_selected(n, in, out, except);
   if (!on_task() || (timeout != nullptr && ((timeout->tv_sec == 0 && timeout->tv_usec == 0) ||
                                             timeout->tv_sec < 0 || timeout->tv_usec < 0)))
     return real::select(n, in, out, except, timeout);
@@ -70,6 +74,7 @@ WISP_EXPORT int select(int n, fd_set* in, fd_set* out, fd_set* except, timeval* 
 WISP_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const timespec* timeout,
                         const sigset_t* mask) {
   real::ensure();
+  if (interposing()) io::epoll_surrender_selected(n, in, out, except);
   bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
   if (!waits || !on_task()) return real::pselect(n, in, out, except, timeout, mask);
   if (mask != nullptr)

@@ -43,6 +43,8 @@ constexpr uint32_t kNeverDrained = 1u << 9;
 constexpr uint32_t kNoNowait = 1u << 10;  // the kernel knows no RWF_NOWAIT for it
 constexpr uint32_t kListening = 1u << 11;
 constexpr uint32_t kEnded = 1u << 12;  // the pump saw an end or an error on it
+// An epoll instance of the program's whose entries may be kept in user space (io/epoll_set).
+constexpr uint32_t kEpoll = 1u << 13;
 // Upper 16 bits: how many blocking calls wait in this life (see io/kept.h).
 constexpr uint32_t kOneCaller = 1u << 16;
 constexpr uint32_t kCallers = 0xffff0000u;
@@ -51,6 +53,7 @@ inline uint32_t life_of(uint64_t state) { return static_cast<uint32_t>(state >> 
 inline Kind kind_of(uint64_t state) { return static_cast<Kind>(state & kKindMask); }
 
 struct PollNode;
+struct EpollSet;
 
 struct alignas(kCacheLine) Descriptor {
   std::atomic<uint64_t> state{0};
@@ -61,6 +64,7 @@ struct alignas(kCacheLine) Descriptor {
   std::atomic<uint32_t> drained{0};
   std::atomic<uint32_t> accept_lock{0};     // 0 free, 1 held, 2 held and waited for (io/accept)
   std::atomic<PollNode*> pollers{nullptr};  // waits on several at once (io/poll_wait)
+  std::atomic<EpollSet*> epoll{nullptr};    // of this and former lives with kEpoll
   // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered.
   std::atomic<uint64_t> receive_timeout{0};
   std::atomic<uint64_t> send_timeout{0};

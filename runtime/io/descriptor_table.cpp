@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "io/descriptor.h"
+#include "io/epoll_set.h"
 #include "io/event_pump.h"
 #include "io/kept.h"
 #include "platform/kernel.h"
@@ -53,6 +54,8 @@ uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any)
           kept_publish(d, life_of(s), kept, (static_cast<uint32_t>(s) & kCallers) / kOneCaller);
     }
     descriptor_wake_all(d);
+    if (d->pollers.load() != nullptr) epoll_items_end(d);
+    if ((s & kEpoll) != 0) epoll_set_end(d);
   }
   if (unused >= 0) {
     BlockingRegion region;
@@ -63,7 +66,7 @@ uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any)
 
 uint32_t next_life(Descriptor* d, uint32_t flags, int kept) {
   uint64_t s = d->state.load(std::memory_order_relaxed);
-  if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers)) == 0 && kept < 0)) {
+  if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers | kEpoll)) == 0 && kept < 0)) {
     // Nobody waits: a wait begins with the registration. acq_rel as in any change of `state`.
     if (d->state.compare_exchange_strong(s, successor(s, flags))) return life_of(s) + 1;
   }
@@ -176,7 +179,12 @@ void descriptor_replaced(int fd, int kept) {
 void descriptor_shared(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return;
-  d->state.fetch_and(~static_cast<uint64_t>(kOwn), std::memory_order_acq_rel);
+  // seq_cst: who adds to an epoll instance chains, then looks at the flag, both under the lock.
+  uint64_t s = d->state.fetch_and(~static_cast<uint64_t>(kOwn));
+  if ((s & kEpoll) != 0) epoll_surrender(fd);
+  if (d->pollers.load() == nullptr) return;
+  RuntimeEntry entry;
+  epoll_items_surrender(fd, d);
 }
 
 void descriptor_set_nonblocking(int fd, bool on) {

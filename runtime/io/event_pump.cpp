@@ -55,15 +55,6 @@ inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
 
 constexpr uint32_t kAll = ~0u;
 
-// Moves a word and wakes the oldest n who are parked on it (see WakeDuty).
-inline void move(std::atomic<uint32_t>* word, uint32_t n) {
-  uint32_t w = word->load(std::memory_order_relaxed);
-  // seq_cst: release for what was written before (the life, flags); a locked instruction anyway.
-  while (!word->compare_exchange_weak(w, (w & ~1u) + 2)) {
-  }
-  if ((w & 1) != 0) wake_parked(word, n);
-}
-
 // A deadline of the scheduler's as a relative timeout.
 int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
   if (deadline_ns == kDontWait)
@@ -104,8 +95,8 @@ bool deliver(const epoll_event& event) {
   }
   bool all = (e & (EPOLLHUP | EPOLLERR)) != 0;
   bool in = all || (e & (EPOLLIN | EPOLLPRI | EPOLLRDHUP)) != 0, out = all || (e & EPOLLOUT) != 0;
-  if (in) move(&d->in, lasting ? kAll : 1);
-  if (out) move(&d->out, kAll);
+  if (in) word_move(&d->in, lasting ? kAll : 1);
+  if (out) word_move(&d->out, kAll);
   // seq_cst: poll_wait.cpp publishes its nodes, then asks the kernel once more; see there.
   if (WISP_UNLIKELY(d->pollers.load() != nullptr))
     poll_nodes_wake(
@@ -175,7 +166,9 @@ int poll(uint64_t deadline_ns) {
   return woken;
 }
 
-const Poller kPoller = {poll, interrupt};
+bool waiting() { return g_inside.load(std::memory_order_seq_cst) != 0; }
+
+const Poller kPoller = {poll, interrupt, waiting};
 
 bool start() {
   int epoll = move_up(static_cast<int>(kernel::call(SYS_epoll_create1, EPOLL_CLOEXEC)));
@@ -300,8 +293,8 @@ bool runtime_owns(int first, int last) {
 }
 
 void descriptor_wake_all(Descriptor* d) {
-  move(&d->in, kAll);
-  move(&d->out, kAll);
+  word_move(&d->in, kAll);
+  word_move(&d->out, kAll);
   if (d->pollers.load() != nullptr) poll_nodes_wake(d, kPollAll);
 }
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/epoll_set.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
-#include "platform/spin_lock.h"
 #include "sync/interruption.h"
 #include "sync/parking_lot.h"
 
@@ -24,29 +24,6 @@ constexpr uint32_t kLocks = 64;
 struct alignas(kCacheLine) ChainLock {
   SpinLock lock;
 } g_locks[kLocks];
-
-SpinLock& lock_of(const Descriptor* d) {
-  return g_locks[(reinterpret_cast<uintptr_t>(d) / sizeof(Descriptor)) % kLocks].lock;
-}
-
-void chain(PollNode* node) {
-  SpinGuard guard(lock_of(node->d));
-  PollNode* head = node->d->pollers.load(std::memory_order_relaxed);
-  node->prev = nullptr;
-  node->next = head;
-  if (head != nullptr) head->prev = node;
-  node->d->pollers.store(node,
-                         std::memory_order_relaxed);  // the fence after the last one publishes
-}
-
-void unchain(PollNode* node) {
-  SpinGuard guard(lock_of(node->d));
-  if (node->next != nullptr) node->next->prev = node->prev;
-  if (node->prev != nullptr)
-    node->prev->next = node->next;
-  else
-    node->d->pollers.store(node->next, std::memory_order_relaxed);
-}
 
 long poll_now(pollfd* fds, nfds_t n) {
   timespec zero{0, 0};
@@ -69,11 +46,6 @@ long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline) {
 
 constexpr short kInEvents = POLLIN | POLLPRI | POLLRDNORM | POLLRDBAND | POLLRDHUP;
 constexpr short kOutEvents = POLLOUT | POLLWRNORM | POLLWRBAND;
-
-uint8_t interest_of(short events) {
-  return static_cast<uint8_t>(((events & kInEvents) != 0 ? kPollIn : 0) |
-                              ((events & kOutEvents) != 0 ? kPollOut : 0));
-}
 
 // After a wait that ended because `word` may have moved: true if that alone says that a socket can
 // be read, so that the kernel need not be asked. Its bytes may be gone by now, taken by another
@@ -154,11 +126,16 @@ class Nodes {
     node->life = life;
     node->fired = &fired_;
     node->interest = interest | kPollAll;
-    chain(node);
+    SpinGuard guard(poll_chain_lock(d));
+    poll_chain_add(node);
     return true;
   }
   void remove_all() {
-    while (count_ != 0) unchain(&nodes_[--count_]);
+    while (count_ != 0) {
+      PollNode* node = &nodes_[--count_];
+      SpinGuard guard(poll_chain_lock(node->d));
+      poll_chain_remove(node);
+    }
     replaced_ = false;
   }
   // Some number has got another file since it was added: nobody watches that. After a full fence.
@@ -220,11 +197,41 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
 
 }  // namespace
 
+uint8_t poll_interest(uint32_t events) {
+  return static_cast<uint8_t>(((events & kInEvents) != 0 ? kPollIn : 0) |
+                              ((events & kOutEvents) != 0 ? kPollOut : 0));
+}
+
+SpinLock& poll_chain_lock(const Descriptor* d) {
+  return g_locks[(reinterpret_cast<uintptr_t>(d) / sizeof(Descriptor)) % kLocks].lock;
+}
+
+void poll_chain_add(PollNode* node) {
+  PollNode* head = node->d->pollers.load(std::memory_order_relaxed);
+  node->prev = nullptr;
+  node->next = head;
+  if (head != nullptr) head->prev = node;
+  // relaxed: the fence after the last one publishes.
+  node->d->pollers.store(node, std::memory_order_relaxed);
+}
+
+void poll_chain_remove(PollNode* node) {
+  if (node->next != nullptr) node->next->prev = node->prev;
+  if (node->prev != nullptr)
+    node->prev->next = node->next;
+  else
+    node->d->pollers.store(node->next, std::memory_order_relaxed);
+}
+
 void poll_nodes_wake(Descriptor* d, uint8_t what) {
-  SpinGuard guard(lock_of(d));
+  SpinGuard guard(poll_chain_lock(d));
   for (PollNode* node = d->pollers.load(std::memory_order_relaxed); node != nullptr;
        node = node->next) {
     if ((node->interest & what) == 0) continue;
+    if (node->fired == nullptr) {
+      epoll_item_ready(node);
+      continue;
+    }
     // The owner takes its nodes away under this lock before it leaves: the word is there.
     node->fired->store(1, std::memory_order_relaxed);
     ParkingLot::unpark(node->fired, ~0u);
@@ -240,7 +247,9 @@ int poll_until(pollfd* fds, nfds_t n, uint64_t deadline) {
       n, deadline, [&] { return poll_now(fds, n); },
       [&](auto&& add) {
         for (nfds_t i = 0; i < n; ++i)
-          if (fds[i].fd >= 0 && !add(fds[i].fd, interest_of(fds[i].events))) return;
+          if (fds[i].fd >= 0 &&
+              !add(fds[i].fd, poll_interest(static_cast<uint16_t>(fds[i].events))))
+            return;
       },
       [&] { return poll_plain(fds, n, deadline); }));
 }

@@ -6,6 +6,7 @@
 #include <sys/select.h>
 
 #include "io/descriptor.h"
+#include "platform/spin_lock.h"
 
 namespace wisp::io {
 
@@ -16,7 +17,7 @@ struct PollNode {
   PollNode* next;
   PollNode* prev;
   Descriptor* d;
-  std::atomic<uint32_t>* fired;  // the owner's word: 0 until something happened
+  std::atomic<uint32_t>* fired;  // the owner's word: 0 until something happened; null: io/epoll_set
   uint32_t life;                 // of d, in which it waits
   uint8_t interest;              // PollInterest
 };
@@ -25,6 +26,13 @@ struct PollNode {
 // descriptor that is not the process's own is registered anew for each wait, each time makes an
 // event of all that it is ready for, and would be looked at without end. Needs a RuntimeEntry.
 void poll_nodes_wake(Descriptor* d, uint8_t what);
+
+// What poll's and epoll's events ask for, as PollInterest.
+uint8_t poll_interest(uint32_t events);
+// A descriptor's chain of nodes: d->pollers, changed and gone through under this lock.
+SpinLock& poll_chain_lock(const Descriptor* d);
+void poll_chain_add(PollNode* node);
+void poll_chain_remove(PollNode* node);
 
 // poll(2) on the calling task, after a look that found nothing is not needed: it looks itself.
 // deadline: kForever = none. Result as the system call's, or -errno.

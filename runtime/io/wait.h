@@ -54,6 +54,16 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
 // Wakes the oldest `n` of those who are parked on a readiness word; if some remain, bit 0 says so.
 void wake_parked(std::atomic<uint32_t>* word, uint32_t n);
 
+// Moves a readiness word (an event of that direction) and wakes the oldest n who are parked on it,
+// see WakeDuty. Needs a RuntimeEntry.
+inline void word_move(std::atomic<uint32_t>* word, uint32_t n) {
+  uint32_t w = word->load(std::memory_order_relaxed);
+  // seq_cst: release for what was written before (the life, flags); a locked instruction anyway.
+  while (!word->compare_exchange_weak(w, (w & ~1u) + 2)) {
+  }
+  if ((w & 1) != 0) wake_parked(word, n);
+}
+
 // Makes sure that events of this life arrive: Ready, Ended, Refused or WouldBlock.
 // `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);

@@ -21,11 +21,17 @@ struct Poller {
   int (*poll)(uint64_t deadline_ns);
   // Makes the thread inside a waiting poll return soon (eventfd write). Any thread.
   void (*interrupt)();
+  // A thread is inside the system call of a waiting poll, and has taken nothing yet.
+  bool (*waiting)();
 };
 
 // Set once, when the first descriptor is registered; null before: no polling at all.
 extern std::atomic<const Poller*> g_poller;
 // The io layer calls this after the first registration, so that a sleeping worker starts polling.
 void poller_start(const Poller* poller);
+// Sees to it that all events that happened before the call have been delivered. False: another
+// thread may have taken some, and whether it has cannot be told (no /proc). Inside the runtime, on a
+// task.
+bool settle_events();
 
 }  // namespace wisp

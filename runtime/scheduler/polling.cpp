@@ -4,6 +4,10 @@
 //   - a busy carrier looks every now and then between two tasks, and before it goes idle;
 //   - SysMonitor looks when no carrier has looked for some 250 us.
 // Who leaves the pump sends another worker there if that pays (attendance.h).
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "platform/backoff.h"
 #include "scheduler/internal.h"
 #include "scheduler/pick.h"
 #include "scheduler/placement.h"
@@ -91,6 +95,8 @@ void pump_may_be_empty() {
 // other would take away the interruption that was meant for it, and the carrier would wait with it.
 // Exchange: acquire, against the release of the one who leaves.
 static std::atomic<bool> g_occupied{false};
+// Its kernel tid. relaxed: written by the one who occupies, read by who then asks the kernel.
+static std::atomic<int> g_occupant{0};
 
 EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
@@ -108,6 +114,7 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     g_occupied.store(false, std::memory_order_release);
     return EventWait::NotThere;
   }
+  g_occupant.store(w->tid.load(std::memory_order_relaxed), std::memory_order_relaxed);
   w->polling.store(true, std::memory_order_seq_cst);
   TaskList woken;
   if (w->wake.load(std::memory_order_seq_cst) == 0) {
@@ -141,6 +148,53 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   hand_out(&woken, nullptr);
   announce_work();
   return EventWait::Waited;
+}
+
+// The kernel's letter for that thread's state; 0: not to be had.
+static char thread_state(int tid) {
+  char path[48], text[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+  long fd = kernel::call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  long n = kernel::call(SYS_read, fd, reinterpret_cast<long>(text), sizeof text);
+  kernel::call(SYS_close, fd);
+  // "tid (name) S ...": a name has 15 characters at most, and may contain any of these.
+  for (long i = n - 1; i > 2; --i)
+    if (text[i - 2] == ')' && text[i - 1] == ' ') return text[i];
+  return 0;
+}
+
+// Whoever waits in the pump may have taken events that it has not delivered yet. It has not if it
+// sleeps in the system call: it was so when its state was read, since it has not come out after.
+// An event from before the call that it had taken then would have kept it running.
+static bool occupant_holds_nothing(const Poller* poller) {
+  for (Backoff backoff;; backoff.wait()) {
+    // acquire: what it has delivered.
+    if (!g_occupied.load(std::memory_order_acquire)) return true;
+    char state = thread_state(g_occupant.load(std::memory_order_relaxed));
+    if (state == 0) return !g_occupied.load(std::memory_order_acquire);
+    if (state == 'S' && poller->waiting()) return true;
+  }
+}
+
+bool settle_events() {
+  const Poller* poller = g_poller.load(std::memory_order_acquire);
+  if (poller == nullptr) return true;
+  // Who looks right now delivers before it lets go.
+  for (Backoff backoff; g_looking.exchange(1, std::memory_order_acquire) != 0;) backoff.wait();
+  TaskList woken;
+  ThreadSelf& me = thread_self();
+  me.collect = &woken;
+  for (int i = 0; i < 64 && poller->poll(kDontWait) != 0; ++i) {
+  }
+  me.collect = nullptr;
+  g_looking.store(0, std::memory_order_release);
+  WispTask* self = current_task();
+  Carrier* own = self != nullptr ? self->carrier : nullptr;
+  uint32_t n = woken.count;
+  hand_out(&woken, own);
+  if (n != 0) announce_work();
+  return occupant_holds_nothing(poller);
 }
 
 }  // namespace wisp
