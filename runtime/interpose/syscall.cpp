@@ -13,6 +13,7 @@
 
 #include "interpose/entry.h"
 #include "io/descriptor.h"
+#include "io/epoll_set.h"
 #include "platform/kernel.h"
 #include "sync/futex.h"
 #include "sync/sleep.h"
@@ -44,6 +45,8 @@ long on_futex(long a, long b, long c, long d, long e, long f) {
   }
   return kernel::call(SYS_futex, a, b, c, d, e, f);
 }
+
+constexpr long kEpollPwait2 = 441;  // Linux 5.11
 
 // Linux 6.0 and 6.1; the headers of the build may be older.
 constexpr uint32_t kSingleIssuer = 1u << 12, kDeferTaskrun = 1u << 13;  // IORING_SETUP_*
@@ -104,6 +107,16 @@ WISP_EXPORT long syscall(long number, ...) {
       if (fd >= 0) io::descriptor_created(static_cast<int>(fd), io::kStraight, 0);
       return answer(fd);
     }
+    case SYS_epoll_ctl:
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait:
+    case kEpollPwait2:
+      // Whoever asks the kernel has to find all of it there, a nested instance's events, too.
+      io::epoll_surrender(static_cast<int>(a));
+      if (number == SYS_epoll_ctl) io::epoll_surrender(static_cast<int>(c));
+      break;
     case SYS_io_uring_setup:
       if (current_task() != nullptr && ring_of_one_thread(b)) return answer(-EINVAL);
       break;

@@ -42,9 +42,8 @@ struct EpollSet {
   SpinLock lock;
   Descriptor* d = nullptr;  // the instance's own record
   int epoll = -1;
-  uint32_t life = 0;               // of d
-  std::atomic<uint32_t> count{0};  // of items; changed under the lock
-  uint32_t ready = 0;              // in the queue, blanks included
+  uint32_t life = 0;   // of d
+  uint32_t ready = 0;  // in the queue, blanks included
   EpollItem* first = nullptr;
   EpollItem* ready_first = nullptr;
   EpollItem* ready_last = nullptr;
@@ -62,9 +61,6 @@ constexpr uint32_t kServed = kData | EPOLLPRI | EPOLLOUT | EPOLLERR | EPOLLHUP |
                              EPOLLRDBAND | EPOLLWRNORM | EPOLLWRBAND | EPOLLMSG | EPOLLET |
                              EPOLLONESHOT;
 constexpr uint32_t kModes = EPOLLET | EPOLLONESHOT;
-// Up to so many a call that has to be exact asks the kernel about each; with more it sees to it
-// that the pump has told all (settle_events), 1 to 6 us.
-constexpr uint32_t kAskAll = 32;
 constexpr int kAsk = 64;
 
 // Some set exists: who polls looks for instances among the descriptors only then. relaxed: the
@@ -127,7 +123,6 @@ void link(EpollItem* i) {
   i->set_next = set->first;
   if (set->first != nullptr) set->first->set_prev = i;
   set->first = i;
-  set->count.fetch_add(1, std::memory_order_relaxed);
   poll_chain_add(i);
 }
 
@@ -138,7 +133,6 @@ void unlink(EpollItem* i) {
   if (i->set_next != nullptr) i->set_next->set_prev = i->set_prev;
   i->live = false;
   ++i->serial;
-  set->count.fetch_sub(1, std::memory_order_relaxed);
   if (!i->queued) put_away(i);
 }
 
@@ -170,17 +164,35 @@ State state_of(EpollItem* i) {
   return fresh ? State::Data : State::Ask;
 }
 
-// Asks for the first look at an item, new or changed. True: the waiter has to know.
-bool begin(EpollItem* i) {
+enum class First { Nothing, Queued, AskNow };
+
+// An item that is new or changed may be ready already. A level-triggered one queues for the next
+// look, which asks. An edge-triggered one is asked about at once: later it might be found ready by
+// an event that the pump is about to tell of, and would be reported twice. Under both locks.
+First begin(EpollItem* i) {
   i->disabled = false;
   i->data_only = (i->events & kData) != 0 &&
                  (i->events & ~(kData | EPOLLRDHUP | kModes | EPOLLERR | EPOLLHUP)) == 0;
   i->interest = static_cast<uint8_t>(poll_interest(i->events) | kPollAll);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // see the head of this file
   i->checked = word_value(i->d->in);
-  if (i->queued || state_of(i) == State::Nothing) return false;
+  if (i->queued || state_of(i) == State::Nothing) return First::Nothing;
+  if ((i->events & EPOLLET) != 0) return First::AskNow;
   queue(i);
-  return true;
+  return First::Queued;
+}
+
+// The rest of begin(), outside the locks: whoever waits learns that something is ready.
+void go_on(EpollItem* i, First first, int fd, uint32_t events, uint32_t serial) {
+  if (first == First::Nothing) return;
+  EpollSet* set = i->set;
+  if (first == First::AskNow) {
+    if (!ready_now(fd, static_cast<short>(events & ~kModes))) return;
+    SpinGuard guard(set->lock);
+    if (i->serial != serial || i->queued || i->disabled) return;
+    queue(i);
+  }
+  word_move(&set->d->in, 1);
 }
 
 void report(EpollItem* i, uint32_t events, epoll_event* out) {
@@ -193,7 +205,7 @@ void report(EpollItem* i, uint32_t events, epoll_event* out) {
 }
 
 // Of the items that queue now, up to `max` that are ready.
-int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool all) {
+int collect(EpollSet* set, uint32_t life, epoll_event* out, int max) {
   struct {
     EpollItem* item;
     uint32_t serial;
@@ -206,22 +218,19 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool all) {
     set->lock.unlock();
     return 0;
   }
-  if (all) {
-    for (EpollItem* i = set->first; i != nullptr; i = i->set_next)
-      if (!i->queued && !i->disabled) queue(i);
-  }
-  // What is put back queues behind these and is for the next call.
+  // What is put back queues behind these and is for the next call. Others may take of them while
+  // the lock is free.
   uint32_t left = set->ready;
-  while (n == 0 && left != 0) {
+  while (n < max && left != 0 && set->ready_first != nullptr) {
     int to_ask = 0;
-    for (; left != 0 && n + to_ask < max && to_ask < kAsk; --left) {
+    for (; left != 0 && set->ready_first != nullptr && n + to_ask < max && to_ask < kAsk; --left) {
       EpollItem* i = pop(set);
       if (WISP_UNLIKELY(!i->live)) {
         put_away(i);
         continue;
       }
       if (i->disabled) continue;
-      State s = all ? State::Ask : state_of(i);
+      State s = state_of(i);
       if (s == State::Data) {
         report(i, i->events & kData, &out[n++]);
       } else if (s == State::Ask) {
@@ -229,7 +238,7 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool all) {
         ask[to_ask++] = {i->fd, static_cast<short>(i->events & ~kModes), 0};
       }
     }
-    if (to_ask == 0) break;
+    if (to_ask == 0) continue;
     set->lock.unlock();
     timespec zero{0, 0};
     kernel::call(SYS_ppoll, reinterpret_cast<long>(ask), to_ask, reinterpret_cast<long>(&zero), 0,
@@ -237,9 +246,10 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool all) {
     set->lock.lock();
     for (int k = 0; k < to_ask; ++k) {
       EpollItem* i = asked[k].item;
-      uint32_t events = static_cast<uint16_t>(ask[k].revents);
-      if (events == 0 || (events & POLLNVAL) != 0) continue;
       if (i->serial != asked[k].serial || i->disabled) continue;
+      // Changed meanwhile: what is not asked for any more is not told.
+      uint32_t events = static_cast<uint16_t>(ask[k].revents) & (i->events | EPOLLERR | EPOLLHUP);
+      if (events == 0) continue;
       report(i, events, &out[n++]);
     }
   }
@@ -290,7 +300,9 @@ enum class Added { Yes, Exists, Refused, NoMemory };
 Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const epoll_event* event,
           void** memory) {
   RuntimeEntry entry;
-  bool news;
+  EpollItem* i;
+  First first;
+  uint32_t serial;
   {
     SpinGuard chain(poll_chain_lock(d));
     SpinGuard guard(set->lock);
@@ -304,7 +316,7 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
     uint64_t s = d->state.load(std::memory_order_acquire);
     if (life_of(s) != life || (s & kOwn) == 0) return Added::Refused;
     if (find(set, d) != nullptr) return Added::Exists;
-    EpollItem* i = set->unused;
+    i = set->unused;
     if (i != nullptr) {
       set->unused = i->ready_next;
     } else {
@@ -319,19 +331,22 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
     i->events = event->events;
     i->data = event->data;
     link(i);
-    news = begin(i);
+    serial = i->serial;
+    first = begin(i);
   }
-  if (news) word_move(&set->d->in, 1);
+  go_on(i, first, fd, event->events, serial);
   return Added::Yes;
 }
 
 // MOD and DEL, and an ADD of what is there.
-long change(EpollSet* set, Descriptor* d, int operation, const epoll_event* event) {
+long change(EpollSet* set, int fd, Descriptor* d, int operation, const epoll_event* event) {
   RuntimeEntry entry;
-  bool news = false;
+  EpollItem* i;
+  First first = First::Nothing;
+  uint32_t serial;
   {
     SpinGuard chain(poll_chain_lock(d));
-    EpollItem* i = find(set, d);
+    i = find(set, d);
     if (i == nullptr || life_of(d->state.load(std::memory_order_acquire)) != i->life)
       return -ENOENT;
     SpinGuard guard(set->lock);
@@ -341,10 +356,11 @@ long change(EpollSet* set, Descriptor* d, int operation, const epoll_event* even
       if ((event->events & EPOLLEXCLUSIVE) != 0) return -EINVAL;
       i->events = event->events;
       i->data = event->data;
-      news = begin(i);
+      first = begin(i);
     }
+    serial = i->serial;
   }
-  if (news) word_move(&set->d->in, 1);
+  if (first != First::Nothing) go_on(i, first, fd, event->events, serial);
   return 0;
 }
 
@@ -384,7 +400,7 @@ long epoll_control(int epoll, int operation, int fd, epoll_event* event) {
     return add_or_leave(set, epoll, fd, event);
   }
   Descriptor* d = set != nullptr ? descriptor_find(fd) : nullptr;
-  long r = d != nullptr ? change(set, d, operation, event) : -ENOENT;
+  long r = d != nullptr ? change(set, fd, d, operation, event) : -ENOENT;
   return r != -ENOENT ? r : control_in_kernel(set, epoll, operation, fd, event);
 }
 
@@ -392,15 +408,11 @@ long epoll_look(int epoll, Descriptor* d, epoll_event* events, int max, Look how
   uint64_t s = d != nullptr ? d->state.load(std::memory_order_acquire) : 0;
   EpollSet* set = is_instance(s) && max > 0 ? d->epoll.load(std::memory_order_acquire) : nullptr;
   if (set == nullptr) return kernel_look(epoll, events, max);
-  bool all = false;
-  if (how == Look::Exactly) {
-    all = set->count.load(std::memory_order_relaxed) <= kAskAll;
-    if (!all && !settled()) {
-      epoll_surrender(epoll);
-      return kernel_look(epoll, events, max);
-    }
+  if (how == Look::Exactly && !settled()) {
+    epoll_surrender(epoll);
+    return kernel_look(epoll, events, max);
   }
-  int n = collect(set, life_of(s), events, max, all);
+  int n = collect(set, life_of(s), events, max);
   if (n == max || !set->mixed.load(std::memory_order_acquire)) return n;
   long more = kernel_look(epoll, events + n, max - n);
   return n == 0 ? more : more > 0 ? n + more : n;

@@ -87,6 +87,8 @@ struct TcpPair {
   }
 };
 
+inline uint64_t in_ms(uint64_t ms) { return monotonic_ns() + ms * 1'000'000; }
+
 inline char byte_of(size_t i) { return static_cast<char>(i * 2654435761u >> 13); }
 
 // Runs the bodies as tasks at once; fails if they are not done within two minutes.

@@ -7,7 +7,6 @@ namespace wisp::test {
 namespace {
 
 uint64_t elapsed_ms(uint64_t since) { return (monotonic_ns() - since) / 1'000'000; }
-uint64_t in_ms(uint64_t ms) { return monotonic_ns() + ms * 1'000'000; }
 
 TEST(IoWait, ReceiveTimeout) {
   TcpPair tcp;

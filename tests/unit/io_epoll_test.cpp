@@ -1,0 +1,223 @@
+// Epoll instances in user space under several threads: nothing is lost when entries come and go,
+// when descriptors are closed or get duplicates, and when the kernel takes the instance over in
+// mid-run. tests/preload/epoll_sets.c compares single calls with the kernel's.
+#include <sys/epoll.h>
+
+#include "io/epoll_set.h"
+#include "sync/sleep.h"
+#include "unit/io_support.h"
+
+namespace wisp::test {
+namespace {
+
+int instance() { return fresh(::epoll_create1(0), io::kStream, io::kOwn | io::kEpoll); }
+int event_source() {
+  return fresh(::eventfd(0, EFD_NONBLOCK), io::kStream, io::kOwn | io::kNonBlocking);
+}
+long control(int epoll, int operation, int fd, uint32_t events) {
+  epoll_event e{events, {.fd = fd}};
+  return io::epoll_control(epoll, operation, fd, &e);
+}
+void signal(int source) {
+  uint64_t one = 1;
+  ASSERT_EQ(::write(source, &one, sizeof one), 8);
+}
+int take(int source) {
+  uint64_t n;
+  return ::read(source, &n, sizeof n) == sizeof n ? static_cast<int>(n) : 0;
+}
+bool in_user_space(int epoll) {
+  epoll_event e;
+  return (io::descriptor_find(epoll)->state.load() & io::kEpoll) != 0 &&
+         ::epoll_wait(epoll, &e, 1, 0) == 0;
+}
+
+TEST(IoEpoll, SeveralWait) {
+  constexpr int kWaiters = 8, kSources = 8, kRounds = 200;
+  int epoll = instance();
+  int sources[kSources];
+  for (int& fd : sources)
+    ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, fd = event_source(), EPOLLIN | EPOLLET), 0);
+  int stop = event_source();
+  ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, stop, EPOLLIN), 0);
+  std::atomic<int> got{0}, ended{0};
+  for (int i = 0; i < kWaiters; ++i)
+    spawn([&] {
+      for (;;) {
+        epoll_event e;
+        EXPECT_EQ(io::epoll_wait_until(epoll, &e, 1, kForever), 1);
+        if (e.data.fd == stop) break;
+        got += take(e.data.fd);
+      }
+      ++ended;
+    });
+  for (int round = 1; round <= kRounds; ++round) {
+    for (int fd : sources) signal(fd);
+    ASSERT_TRUE(until([&] { return got.load() == round * kSources; })) << got;
+  }
+  EXPECT_TRUE(in_user_space(epoll));
+  signal(stop);
+  EXPECT_TRUE(until([&] { return ended.load() == kWaiters; })) << ended;
+  for (int fd : sources) close_fd(fd);
+  close_fd(stop), close_fd(epoll);
+}
+
+// A loop that takes each source out before it hands it to a worker, which puts it in again; another
+// task changes what is waited for all the time.
+TEST(IoEpoll, TakenOutAndPutIn) {
+  constexpr int kSources = 16, kSignals = 300;
+  int epoll = instance();
+  int sources[kSources];
+  for (int& fd : sources) ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, fd = event_source(), EPOLLIN), 0);
+  std::atomic<int> got{0};
+  std::atomic<bool> over{false};
+  std::vector<std::function<void()>> bodies;
+  bodies.push_back([&] {
+    while (got.load() != kSources * kSignals) {
+      epoll_event e[4];
+      long n = io::epoll_wait_until(epoll, e, 4, in_ms(100));
+      for (long i = 0; i < n; ++i) {
+        int fd = e[i].data.fd;
+        if (control(epoll, EPOLL_CTL_DEL, fd, 0) != 0) continue;
+        spawn([&, fd] {
+          got += take(fd);
+          EXPECT_EQ(control(epoll, EPOLL_CTL_ADD, fd, EPOLLIN), 0);
+        });
+      }
+    }
+    over = true;
+  });
+  bodies.push_back([&] {
+    for (uint32_t i = 0; !over; ++i) {
+      control(epoll, EPOLL_CTL_MOD, sources[i % kSources],
+              EPOLLIN | (i % 3 == 0   ? EPOLLPRI
+                         : i % 3 == 1 ? EPOLLRDHUP
+                                      : 0u));
+      task_yield();
+    }
+  });
+  bodies.push_back([&] {
+    for (int i = 0; i < kSources * kSignals; ++i) signal(sources[i % kSources]);
+  });
+  run_tasks(bodies);
+  EXPECT_TRUE(until([&] {  // the last workers
+    int there = 0;
+    for (int fd : sources) there += control(epoll, EPOLL_CTL_ADD, fd, EPOLLIN) == -EEXIST ? 1 : 0;
+    return there == kSources;
+  }));
+  for (int fd : sources) close_fd(fd);
+  close_fd(epoll);
+}
+
+// Duplicates are taken, and the instance is polled from outside, while events come.
+TEST(IoEpoll, HandedOverInMidRun) {
+  constexpr int kSources = 8, kSignals = 100;
+  for (int round = 0; round < 40; ++round) {
+    int epoll = instance();
+    int sources[kSources];
+    for (int& fd : sources)
+      ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, fd = event_source(),
+                        round % 2 == 0 ? EPOLLIN : EPOLLIN | EPOLLET),
+                0);
+    std::atomic<int> got{0};
+    int copy = -1;
+    std::vector<std::function<void()>> bodies;
+    bodies.push_back([&] {
+      while (got.load() != kSources * kSignals) {
+        epoll_event e[4];
+        long n = io::epoll_wait_until(epoll, e, 4, kForever);
+        for (long i = 0; i < n; ++i) got += take(e[i].data.fd);
+      }
+    });
+    bodies.push_back([&] {
+      for (int i = 0; i < kSources * kSignals; ++i) {
+        signal(sources[i % kSources]);
+        if (i == 20 * round) {
+          copy = ::dup(sources[round % kSources]);
+          io::descriptor_shared(sources[round % kSources]);
+        }
+        if (i == 10 * round) io::epoll_surrender(epoll);
+      }
+    });
+    run_tasks(bodies);
+    for (int fd : sources) close_fd(fd);
+    if (copy >= 0) ::close(copy);
+    close_fd(epoll);
+  }
+}
+
+// Descriptors end, and instances, while events come for them.
+TEST(IoEpoll, ClosedWhileEventsCome) {
+  for (int round = 0; round < 60; ++round) {
+    int epoll = instance(), lasting = event_source();
+    ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, lasting, EPOLLIN), 0);
+    std::atomic<bool> over{false};
+    std::vector<std::function<void()>> bodies;
+    bodies.push_back([&] {
+      while (!over) {
+        epoll_event e[4];
+        long n = io::epoll_wait_until(epoll, e, 4, in_ms(20));
+        for (long i = 0; i < n; ++i)
+          if (e[i].data.fd == lasting) take(lasting);
+      }
+    });
+    for (int k = 0; k < 2; ++k)
+      bodies.push_back([&] {
+        for (int i = 0; i < 30; ++i) {
+          Pipe pipe;
+          EXPECT_EQ(control(epoll, EPOLL_CTL_ADD, pipe.in, EPOLLIN), 0);
+          EXPECT_EQ(::write(pipe.out, "x", 1), 1);
+          signal(lasting);
+          close_fd(pipe.in);
+          EXPECT_NE(control(epoll, EPOLL_CTL_DEL, pipe.out, 0), 0);
+          close_fd(pipe.out);
+        }
+        over = true;
+      });
+    run_tasks(bodies);
+    EXPECT_TRUE(in_user_space(epoll));
+    // The instance first: its entries leave the chains.
+    if (round % 2 == 0) close_fd(epoll), close_fd(lasting);
+    if (round % 2 != 0) close_fd(lasting), close_fd(epoll);
+  }
+}
+
+// What happened before the call is in its answer, whoever has it in hand at that moment.
+TEST(IoEpoll, TimeoutOfZeroSeesAll) {
+  constexpr int kSources = 40;
+  int epoll = instance();
+  int sources[kSources];
+  for (int& fd : sources) ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, fd = event_source(), EPOLLIN), 0);
+  std::atomic<bool> over{false};
+  std::vector<std::function<void()>> bodies;
+  bodies.push_back([&] {
+    for (int round = 0; round < 400; ++round) {
+      if (round % 4 == 0) usleep(300);  // the others go idle
+      int some = 1 + round % kSources;
+      for (int i = 0; i < some; ++i) signal(sources[i]);
+      epoll_event e[kSources];
+      io::Descriptor* d = io::descriptor_find(epoll);
+      EXPECT_EQ(io::epoll_look(epoll, d, e, kSources, io::Look::Exactly), some);
+      for (int i = 0; i < some; ++i) EXPECT_EQ(take(sources[i]), 1);
+      EXPECT_EQ(io::epoll_look(epoll, d, e, kSources, io::Look::Exactly), 0);
+    }
+    over = true;
+  });
+  bodies.push_back([&] {  // others' events
+    LocalPair pair;
+    while (!over) {
+      char c;
+      EXPECT_EQ(io::write(pair.a, "x", 1), 1);
+      EXPECT_EQ(io::read(pair.b, &c, 1), 1);
+      task_yield();
+    }
+    close_fd(pair.a), close_fd(pair.b);
+  });
+  run_tasks(bodies);
+  EXPECT_TRUE(in_user_space(epoll));
+  for (int fd : sources) close_fd(fd);
+  close_fd(epoll);
+}
+
+}  // namespace
+}  // namespace wisp::test
