@@ -37,7 +37,6 @@ namespace {
 #define SYS_epoll_pwait2 441
 #endif
 
-constexpr int kBatch = 128;
 // Epoll data with a life that no descriptor reaches: the wake-up eventfd, and the rings by index.
 constexpr uint64_t kInterrupt = ~0ull;
 constexpr uint64_t kRing = ~0ull << 32;
@@ -58,8 +57,8 @@ constexpr uint32_t kAll = ~0u;
 // A deadline of the scheduler's as a relative timeout.
 int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
   if (deadline_ns == kDontWait)
-    return static_cast<int>(
-        kernel::call(SYS_epoll_pwait, g_epoll, reinterpret_cast<long>(events), kBatch, 0, 0, 8));
+    return static_cast<int>(kernel::call(SYS_epoll_pwait, g_epoll, reinterpret_cast<long>(events),
+                                         kPollBatch, 0, 0, 8));
   uint64_t left = 0;
   if (deadline_ns != kForever) {
     uint64_t now = monotonic_ns();
@@ -67,7 +66,7 @@ int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
   }
   if (!g_no_pwait2.load(std::memory_order_relaxed)) {
     timespec ts{static_cast<time_t>(left / 1000000000u), static_cast<long>(left % 1000000000u)};
-    long r = kernel::call(SYS_epoll_pwait2, g_epoll, reinterpret_cast<long>(events), kBatch,
+    long r = kernel::call(SYS_epoll_pwait2, g_epoll, reinterpret_cast<long>(events), kPollBatch,
                           deadline_ns == kForever ? 0 : reinterpret_cast<long>(&ts), 0, 8);
     // Before Linux 5.11, or forbidden by a sandbox's filter that does not know it.
     if (r != -ENOSYS && r != -EPERM) return static_cast<int>(r);
@@ -76,7 +75,7 @@ int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
   uint64_t ms = (left + 999999) / 1000000;
   int timeout = deadline_ns == kForever ? -1 : ms > 0x7fffffff ? 0x7fffffff : static_cast<int>(ms);
   return static_cast<int>(kernel::call(SYS_epoll_pwait, g_epoll, reinterpret_cast<long>(events),
-                                       kBatch, timeout, 0, 8));
+                                       kPollBatch, timeout, 0, 8));
 }
 
 bool deliver(const epoll_event& event) {
@@ -139,7 +138,7 @@ void take_interrupt(bool others) {
 }
 
 int poll(uint64_t deadline_ns) {
-  epoll_event events[kBatch];
+  epoll_event events[kPollBatch];
   bool waits = deadline_ns != kDontWait;
   if (waits) g_inside.fetch_add(1, std::memory_order_seq_cst);
   int n = wait_for_events(events, deadline_ns);
@@ -163,7 +162,7 @@ int poll(uint64_t deadline_ns) {
   count(g_polls, 1);
   count(g_events, static_cast<uint64_t>(woken));
   if (stale != 0) count(g_stale, static_cast<uint64_t>(stale));
-  return woken;
+  return n;
 }
 
 bool waiting() { return g_inside.load(std::memory_order_seq_cst) != 0; }

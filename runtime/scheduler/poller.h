@@ -12,6 +12,8 @@
 namespace wisp {
 
 constexpr uint64_t kDontWait = ~0ull;
+// A poll that returns fewer events than this has left none behind.
+constexpr int kPollBatch = 128;
 
 struct Poller {
   // Waits for events until deadline_ns (CLOCK_MONOTONIC; kForever = 0 = no deadline; kDontWait =
@@ -30,8 +32,8 @@ extern std::atomic<const Poller*> g_poller;
 // The io layer calls this after the first registration, so that a sleeping worker starts polling.
 void poller_start(const Poller* poller);
 // Sees to it that all events that happened before the call have been delivered. False: another
-// thread may have taken some, and whether it has cannot be told (no /proc). Inside the runtime, on a
-// task.
+// thread may have taken some, and whether it has cannot be told (no /proc). Inside the runtime, on
+// a task.
 bool settle_events();
 
 }  // namespace wisp

@@ -97,6 +97,7 @@ void pump_may_be_empty() {
 static std::atomic<bool> g_occupied{false};
 // Its kernel tid. relaxed: written by the one who occupies, read by who then asks the kernel.
 static std::atomic<int> g_occupant{0};
+static std::atomic<uint64_t> g_entries{0};  // how often somebody has come in
 
 EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
@@ -114,6 +115,7 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     g_occupied.store(false, std::memory_order_release);
     return EventWait::NotThere;
   }
+  g_entries.store(g_entries.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   g_occupant.store(w->tid.load(std::memory_order_relaxed), std::memory_order_relaxed);
   w->polling.store(true, std::memory_order_seq_cst);
   TaskList woken;
@@ -166,14 +168,28 @@ static char thread_state(int tid) {
 
 // Whoever waits in the pump may have taken events that it has not delivered yet. It has not if it
 // sleeps in the system call: it was so when its state was read, since it has not come out after.
-// An event from before the call that it had taken then would have kept it running.
+// An event from before the call that it had taken then would have kept it running. Nor has it if it
+// has not run since it was last seen so: to read a thread's CPU time takes a twentieth of the time.
 static bool occupant_holds_nothing(const Poller* poller) {
+  static SpinLock lock;
+  static uint64_t seen_entry = 0, seen_cpu = 0;
   for (Backoff backoff;; backoff.wait()) {
     // acquire: what it has delivered.
     if (!g_occupied.load(std::memory_order_acquire)) return true;
-    char state = thread_state(g_occupant.load(std::memory_order_relaxed));
+    uint64_t entry = g_entries.load(std::memory_order_relaxed);
+    int tid = g_occupant.load(std::memory_order_relaxed);
+    uint64_t cpu = kernel_thread_cpu_ns(tid);
+    {
+      SpinGuard guard(lock);
+      if (entry == seen_entry && cpu == seen_cpu && cpu != 0) return true;
+    }
+    char state = thread_state(tid);
     if (state == 0) return !g_occupied.load(std::memory_order_acquire);
-    if (state == 'S' && poller->waiting()) return true;
+    if (state != 'S' || !poller->waiting()) continue;
+    SpinGuard guard(lock);
+    seen_entry = entry;
+    seen_cpu = cpu;
+    return true;
   }
 }
 
@@ -185,7 +201,7 @@ bool settle_events() {
   TaskList woken;
   ThreadSelf& me = thread_self();
   me.collect = &woken;
-  for (int i = 0; i < 64 && poller->poll(kDontWait) != 0; ++i) {
+  while (poller->poll(kDontWait) == kPollBatch) {
   }
   me.collect = nullptr;
   g_looking.store(0, std::memory_order_release);

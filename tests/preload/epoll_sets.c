@@ -239,13 +239,35 @@ static void numbers(void) {
   put(a[1]);
   CHECK(becomes_ready(a[0]) == EPOLLIN);
   int copy = dup(a[0]);  // while it is registered
-  ready_in(20, a[0]);            // may be told once more
+  ready_in(20, a[0]);    // may be told once more
   get(copy), put(a[1]);
   CHECK(becomes_ready(a[0]) == EPOLLIN);
   CHECK(close(a[0]) == 0);
   put(a[1]);
   CHECK(becomes_ready(a[0]) == EPOLLIN);
   close(copy), end(a[1], -1);
+}
+
+// An entry with a duplicate first, then one without; the number of the instance is used again.
+static void mixed(void) {
+  for (int round = 0; round < 3; ++round) {
+    int a[2], b[2];
+    begin(), tcp_pair(a), tcp_pair(b);
+    int copy = dup(a[0]);
+    add(a[0], EPOLLIN);
+    add(b[0], EPOLLIN);
+    CHECK(ready(-1) == 0);
+    put(a[1]);
+    CHECK(becomes_ready(a[0]) == EPOLLIN);
+    get(copy);
+    put(b[1]);
+    CHECK(becomes_ready(b[0]) == EPOLLIN);
+    put(a[1]);
+    struct epoll_event both[4];
+    CHECK(epoll_wait(g_epoll, both, 4, 1000) == 2 && epoll_wait(g_epoll, both, 1, 1000) == 1);
+    get(b[0]), get(a[0]);
+    close(copy), close(a[0]), close(a[1]), end(b[0], b[1]);
+  }
 }
 
 // What waits for the instance by other means.
@@ -339,6 +361,7 @@ static void* all(void* unused) {
   connects();
   other_kinds();
   numbers();
+  mixed();
   others();
   return unused;
 }
