@@ -28,8 +28,7 @@ struct EpollItem : PollNode {
   epoll_data_t data;
   int fd;
   uint32_t events;
-  uint32_t checked;  // the value of the word about which the program knows all
-  uint32_t serial;   // another one after each use
+  uint32_t serial;  // another one after each use
   bool live;
   bool queued;
   bool disabled;   // EPOLLONESHOT has been reported
@@ -126,21 +125,17 @@ inline EpollItem* epoll_find_item(const EpollSet* set, const Descriptor* d) {
   return nullptr;
 }
 
-enum class EpollState { Nothing, Data, Ask };
-
-// What is known of an item without a system call. Under the set's lock.
-inline EpollState epoll_state_of(EpollItem* i) {
-  if (!i->data_only) return EpollState::Ask;
+// Nothing is there, and the pump will tell of what comes: known without asking the kernel. What is
+// there is always asked for: the word may have moved for bytes that have been read since, and a
+// program that reads one socket from one thread must not find it empty when it was told otherwise.
+// Under the set's lock.
+inline bool epoll_known_idle(const EpollItem* i) {
+  if (!i->data_only) return false;
   // The word first: what the pump knows beyond it (kNeverDrained) is set before the word moves.
   uint32_t word = word_value(i->d->in);
   uint64_t s = i->d->state.load(std::memory_order_acquire);
-  if (life_of(s) != i->life || (s & kNeverDrained) != 0) return EpollState::Ask;
-  if (i->d->drained.load(std::memory_order_relaxed) == (word | 1)) return EpollState::Nothing;
-  // An event that nobody has been told of. Its bytes may be gone, taken by a read that was under
-  // way; so only for those that are read without blocking (as readable_by_word in poll_wait.cpp).
-  bool fresh = word != i->checked && (s & kNonBlocking) != 0;
-  i->checked = word;
-  return fresh ? EpollState::Data : EpollState::Ask;
+  return life_of(s) == i->life && (s & kNeverDrained) == 0 &&
+         i->d->drained.load(std::memory_order_relaxed) == (word | 1);
 }
 
 }  // namespace wisp::io

@@ -45,14 +45,9 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max) {
         epoll_put_away(i);
         continue;
       }
-      if (i->disabled) continue;
-      EpollState s = epoll_state_of(i);
-      if (s == EpollState::Data) {
-        report(i, i->events & kEpollData, &out[n++]);
-      } else if (s == EpollState::Ask) {
-        asked[to_ask] = {i, i->serial};
-        ask[to_ask++] = {i->fd, static_cast<short>(i->events & ~kEpollModes), 0};
-      }
+      if (i->disabled || epoll_known_idle(i)) continue;
+      asked[to_ask] = {i, i->serial};
+      ask[to_ask++] = {i->fd, static_cast<short>(i->events & ~kEpollModes), 0};
     }
     if (to_ask == 0) continue;
     set->lock.unlock();
