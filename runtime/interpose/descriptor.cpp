@@ -113,7 +113,7 @@ WISP_EXPORT int dup3(int from, int to, int flags) noexcept {
   if (!interposing() || from == to) return real::dup3(from, to, flags);
   if (is_ours(to)) return -1;
   io::descriptor_shared(from);
-  int kept = io::descriptor_replacing(to);
+  int kept = io::descriptor_replacing(to, from);
   int r = real::dup3(from, to, flags);
   io::descriptor_replaced(to, kept);
   return r;

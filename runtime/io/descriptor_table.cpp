@@ -53,8 +53,9 @@ uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any)
       unused =
           kept_publish(d, life_of(s), kept, (static_cast<uint32_t>(s) & kCallers) / kOneCaller);
     }
+    // Before the words move: who looks then would ask about the file that comes next.
+    if (d->pollers.load() != nullptr) epoll_items_end(d, life_of(s));
     descriptor_wake_all(d);
-    if (d->pollers.load() != nullptr) epoll_items_end(d);
     if ((s & kEpoll) != 0) epoll_set_end(d);
   }
   if (unused >= 0) {
@@ -142,9 +143,8 @@ void descriptor_created(int fd, Kind kind, uint32_t flags) {
   next_life(d, kind | flags, -1);  // with waiters: its number was closed behind our back
 }
 
-int descriptor_replacing(int fd) {
-  Descriptor* d = descriptor_find(fd);
-  if (d == nullptr) return -1;
+// A duplicate for the calls that wait, or -1.
+static int keep_file(int fd, Descriptor* d) {
   uint64_t s = d->state.load(std::memory_order_relaxed);
   int kept = (s & kCallers) != 0 ? high_duplicate(fd) : -1;
   // Another descriptor of the same file keeps the registration alive under this number: take it out
@@ -153,11 +153,22 @@ int descriptor_replacing(int fd) {
   return kept;
 }
 
+int descriptor_replacing(int fd, int by) {
+  Descriptor* d = descriptor_find(fd);
+  if (d == nullptr) return -1;
+  // Entries of epoll instances end now, unless the call will fail: a look in between would ask
+  // about the new file.
+  if (d->pollers.load() != nullptr && kernel::call(SYS_fcntl, by, F_GETFD) >= 0) {
+    RuntimeEntry entry;
+    epoll_items_end(d, life_of(d->state.load(std::memory_order_acquire)));
+  }
+  return keep_file(fd, d);
+}
+
 uint32_t descriptor_closing(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return 0;
-  int kept = descriptor_replacing(fd);
-  return next_life(d, 0, kept);
+  return next_life(d, 0, keep_file(fd, d));
 }
 
 void descriptor_closed(int fd, uint32_t life) {

@@ -93,9 +93,7 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
     SpinGuard chain(poll_chain_lock(d));
     SpinGuard guard(set->lock);
     if (!begin_life(set, epoll)) return Added::Refused;
-    uint64_t s = d->state.load(std::memory_order_acquire);
-    if (life_of(s) != life || (s & kOwn) == 0) return Added::Refused;
-    if (epoll_find_item(set, d) != nullptr) return Added::Exists;
+    if (epoll_find_item(set, d, life) != nullptr) return Added::Exists;
     i = set->unused;
     if (i != nullptr) {
       set->unused = i->ready_next;
@@ -113,6 +111,13 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
     epoll_link(i);
     serial = i->serial;
     first = begin(i);
+    // seq_cst, after the fence in begin(): who ends the life, or makes a duplicate, changes the
+    // state and then looks for entries. One of the two sees the other.
+    uint64_t s = d->state.load();
+    if (WISP_UNLIKELY(life_of(s) != life || (s & kOwn) == 0)) {
+      epoll_unlink(i);
+      return Added::Refused;
+    }
   }
   go_on(i, first, fd, event->events, serial);
   return Added::Yes;
@@ -126,9 +131,8 @@ long change(EpollSet* set, int fd, Descriptor* d, int operation, const epoll_eve
   uint32_t serial;
   {
     SpinGuard chain(poll_chain_lock(d));
-    i = epoll_find_item(set, d);
-    if (i == nullptr || life_of(d->state.load(std::memory_order_acquire)) != i->life)
-      return -ENOENT;
+    i = epoll_find_item(set, d, life_of(d->state.load(std::memory_order_acquire)));
+    if (i == nullptr) return -ENOENT;
     SpinGuard guard(set->lock);
     if (operation == EPOLL_CTL_DEL) {
       epoll_unlink(i);

@@ -119,9 +119,9 @@ inline EpollItem* epoll_item_of(PollNode* node) {
 }
 
 // Under the chain's lock.
-inline EpollItem* epoll_find_item(const EpollSet* set, const Descriptor* d) {
+inline EpollItem* epoll_find_item(const EpollSet* set, const Descriptor* d, uint32_t life) {
   for (PollNode* n = d->pollers.load(std::memory_order_relaxed); n != nullptr; n = n->next)
-    if (EpollItem* i = epoll_item_of(n); i != nullptr && i->set == set) return i;
+    if (EpollItem* i = epoll_item_of(n); i != nullptr && i->set == set && i->life == life) return i;
   return nullptr;
 }
 

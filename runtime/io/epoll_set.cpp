@@ -161,13 +161,12 @@ void epoll_item_ready(PollNode* node) {
   word_move(&set->d->in, 1);
 }
 
-void epoll_items_end(Descriptor* d) {
+void epoll_items_end(Descriptor* d, uint32_t life) {
   SpinGuard chain(poll_chain_lock(d));
-  uint32_t life = life_of(d->state.load(std::memory_order_acquire));
   for (PollNode *n = d->pollers.load(std::memory_order_relaxed), *next; n != nullptr; n = next) {
     next = n->next;
     EpollItem* i = epoll_item_of(n);
-    if (i == nullptr || i->life == life) continue;
+    if (i == nullptr || i->life != life) continue;
     SpinGuard guard(i->set->lock);
     epoll_unlink(i);
   }

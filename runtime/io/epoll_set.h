@@ -40,8 +40,8 @@ void epoll_surrender_selected(int n, const fd_set* in, const fd_set* out, const 
 // --- for the descriptor table and the pump; need a RuntimeEntry
 // Something that the node waits for has happened. Under the lock of its chain.
 void epoll_item_ready(PollNode* node);
-// The life of d has ended: what was registered of it is gone.
-void epoll_items_end(Descriptor* d);
+// That life of d has ended, or is about to: what was registered in it is gone.
+void epoll_items_end(Descriptor* d, uint32_t life);
 // d's file gets a duplicate: its events are the kernel's business from now on.
 void epoll_items_surrender(int fd, Descriptor* d);
 // The life of the instance d has ended.
