@@ -9,6 +9,7 @@
 namespace wisp::io {
 
 std::atomic<EpollSet*> g_epoll_sets{nullptr};
+std::atomic<bool> g_epoll_in_kernel{false};
 
 namespace {
 
@@ -184,6 +185,9 @@ long epoll_control(int epoll, int operation, int fd, epoll_event* event) {
       fd == epoll || (event == nullptr && operation != EPOLL_CTL_DEL))
     return control_in_kernel(set, epoll, operation, fd, event);
   if (operation == EPOLL_CTL_ADD) {
+    // relaxed: set before the first task begins.
+    if (WISP_UNLIKELY(g_epoll_in_kernel.load(std::memory_order_relaxed)))
+      return epoll_kernel_control(epoll, operation, fd, event);
     if (set == nullptr && (set = set_of(e)) == nullptr) return -ENOMEM;
     return add_or_leave(set, epoll, fd, event);
   }

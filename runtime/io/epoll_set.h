@@ -19,6 +19,9 @@
 
 namespace wisp::io {
 
+// All instances stay the kernel's. Set before there are tasks.
+extern std::atomic<bool> g_epoll_in_kernel;
+
 // epoll_ctl(2). Any thread, outside the runtime. 0 or -errno.
 long epoll_control(int epoll, int operation, int fd, epoll_event* event);
 

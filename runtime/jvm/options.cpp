@@ -90,6 +90,15 @@ void set_disk(Options* options, const char* value, const char* name, Report* rep
   options->disk_ring = ring;
 }
 
+void set_epoll(Options* options, const char* value, const char* name, Report* report) {
+  bool kernel = strcmp(value, "kernel") == 0;
+  if (!kernel && strcmp(value, "runtime") != 0) {
+    report_error(report, "%s=%s: takes runtime or kernel", name, Shown(value).text);
+    return;
+  }
+  options->epoll_kernel = kernel;
+}
+
 void set_black(Options* options, const char* value, const char* name, Report* report) {
   rules_parse(&options->black, value, name, report);
 }
@@ -114,6 +123,7 @@ const Setting kSettings[] = {
     {"stallMs", "stallMs", set_stall},
     {"trimMs", "trimMs", set_trim},
     {"disk", "disk", set_disk},
+    {"epoll", "epoll", set_epoll},
 };
 
 // HotSpot reads this one itself and refuses what it cannot read; here a bad value just says
@@ -247,7 +257,7 @@ void options_apply_list(Options* options, const char* text, const char* origin, 
       report_error(report,
                    "%s: '%s' is not an option; write carriers=N, "
                    "sysmonTickUs=N, stacksize=SIZE, trace=SIZE, stallMs=N, "
-                   "trimMs=N, disk=HOW, black=RULES or white=RULES, separated by commas",
+                   "trimMs=N, disk=HOW, epoll=HOW, black=RULES or white=RULES, separated by commas",
                    origin, Shown(item).text);
     }
     free(item);

@@ -38,6 +38,7 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_EQ(o.carriers, 0);
   EXPECT_EQ(o.sysmon_tick_us, kDefaultSysmonTickUs);
   EXPECT_EQ(o.stack_size, 0u);
+  EXPECT_FALSE(o.disk_ring || o.epoll_kernel);
   EXPECT_EQ(o.active_processor_count, 0);
   EXPECT_EQ(o.black.count + o.white.count, 0);
 }
@@ -46,8 +47,8 @@ TEST_F(OptionsTest, Documented) {
   const Options& o = gather(
       {"-XX:+UnlockExperimentalVMOptions", "-XX:+UseWisp2", "-XX:ActiveProcessorCount=4",
        kD + "carrierEngines=2", kD + "sysmonTickUs=100000", kD + "stacksize=1m", kD + "trace=4m",
-       kD + "stallMs=100", kD + "trimMs=0", kD + "threadAsWisp.black=name:a*;package:b",
-       kD + "threadAsWisp.white=class:c.D", "Main"});
+       kD + "stallMs=100", kD + "trimMs=0", kD + "disk=ring", kD + "epoll=kernel",
+       kD + "threadAsWisp.black=name:a*;package:b", kD + "threadAsWisp.white=class:c.D", "Main"});
   EXPECT_TRUE(o.enabled);
   EXPECT_EQ(o.carriers, 2);
   EXPECT_EQ(o.sysmon_tick_us, 100000);
@@ -55,6 +56,8 @@ TEST_F(OptionsTest, Documented) {
   EXPECT_EQ(o.trace_size, 4u << 20);
   EXPECT_EQ(o.stall_ms, 100);
   EXPECT_EQ(o.trim_ms, 0);
+  EXPECT_TRUE(o.disk_ring);
+  EXPECT_TRUE(o.epoll_kernel);
   EXPECT_EQ(o.active_processor_count, 4);
   EXPECT_EQ(o.black.count, 2);
   EXPECT_EQ(o.white.count, 1);
@@ -119,6 +122,8 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
       {"stallMs=100ms", "takes"},
       {"trimMs=99", "trimMs=99: takes milliseconds from 100 to 3600000, or 0 for never"},
       {"trimMs=3600001", "takes"},
+      {"disk=rings", "disk=rings: takes ring or thread"},
+      {"epoll=", "epoll=: takes runtime or kernel"},
       {"stacksize=2g", "takes"},
       {"stacksize=1mb", "takes"},
       {"stacksize=18446744073709551615g", "takes"},
