@@ -109,6 +109,27 @@ TEST(IoEpoll, TakenOutAndPutIn) {
   close_fd(epoll);
 }
 
+// What is ready when it is asked for, long after its event, ends a wait that has begun before.
+TEST(IoEpoll, ChangedWhileOneWaits) {
+  int epoll = instance(), ready = event_source();
+  ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, ready, 0), 0);
+  signal(ready);
+  for (uint32_t events : {uint32_t{EPOLLIN}, EPOLLIN | EPOLLET, EPOLLIN | EPOLLONESHOT}) {
+    std::atomic<int> got{-1};
+    spawn([&] {
+      epoll_event e;
+      EXPECT_EQ(io::epoll_wait_until(epoll, &e, 1, kForever), 1);
+      got = e.data.fd;
+    });
+    usleep(20'000);  // the wait has begun, and the pump has told of the event
+    EXPECT_EQ(got, -1);
+    ASSERT_EQ(control(epoll, EPOLL_CTL_MOD, ready, events), 0);
+    EXPECT_TRUE(until([&] { return got.load() == ready; }));
+    ASSERT_EQ(control(epoll, EPOLL_CTL_MOD, ready, 0), 0);
+  }
+  close_fd(ready), close_fd(epoll);
+}
+
 // Duplicates are taken, and the instance is polled from outside, while events come.
 TEST(IoEpoll, HandedOverInMidRun) {
   constexpr int kSources = 8, kSignals = 100;
