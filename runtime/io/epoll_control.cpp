@@ -78,6 +78,7 @@ bool begin_life(EpollSet* set, int epoll) {
   set->life = life_of(instance);
   set->epoll = epoll;
   set->mixed.store(false, std::memory_order_relaxed);
+  set->looks.store(0, std::memory_order_relaxed);
   return true;
 }
 

@@ -47,6 +47,8 @@ struct EpollSet {
   EpollItem* unused = nullptr;
   // The kernel's instance has entries in this life, too.
   std::atomic<bool> mixed{false};
+  // Looks with a timeout of 0 since the last wait. relaxed: only a measure.
+  std::atomic<uint32_t> looks{0};
   // Being handed over to the kernel.
   std::atomic<bool> moving{false};
   EpollSet* made_before = nullptr;

@@ -10,6 +10,8 @@ namespace wisp::io {
 namespace {
 
 constexpr int kAsk = 64;
+// Who looks so often and never waits polls: the kernel answers that in one call.
+constexpr uint32_t kLooksOfPoller = 1000;
 
 void report(EpollItem* i, uint32_t events, epoll_event* out) {
   out->events = events;
@@ -71,9 +73,46 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max) {
   return n;
 }
 
-bool settled() {
+// What the kernel says of all that does not queue; what is ready queues then. False: that does not
+// settle it. There are too many; or an edge-triggered one is ready, which may be old news, or an
+// event that another thread has taken and not delivered.
+bool ask_others(EpollSet* set, uint32_t life) {
+  struct {
+    EpollItem* item;
+    uint32_t serial;
+  } asked[kAsk];
+  pollfd ask[kAsk];
+  int n = 0;
+  {
+    SpinGuard guard(set->lock);
+    if (set->life != life) return true;
+    for (EpollItem* i = set->first; i != nullptr; i = i->set_next) {
+      if (i->queued || i->disabled) continue;
+      if (n == kAsk) return false;
+      asked[n] = {i, i->serial};
+      ask[n++] = {i->fd, static_cast<short>(i->events & ~kEpollModes), 0};
+    }
+  }
+  if (n == 0) return true;
+  timespec zero{0, 0};
+  long r =
+      kernel::call(SYS_ppoll, reinterpret_cast<long>(ask), n, reinterpret_cast<long>(&zero), 0, 8);
+  if (r < 0) return r == -EINTR;
+  SpinGuard guard(set->lock);
+  for (int k = 0; k < n && r != 0; ++k) {
+    EpollItem* i = asked[k].item;
+    if (ask[k].revents == 0) continue;
+    if (i->serial != asked[k].serial || i->queued || i->disabled) continue;
+    if ((i->events & EPOLLET) != 0) return false;
+    epoll_queue(i);
+  }
+  return true;
+}
+
+// Whatever happened before this call is known to the set when it is true.
+bool settled(EpollSet* set, uint32_t life) {
   RuntimeEntry entry;
-  return settle_events();
+  return drain_events() || ask_others(set, life) || settle_events();
 }
 
 enum class Leave { ForKernel, ForGood };
@@ -107,7 +146,9 @@ long epoll_look(int epoll, Descriptor* d, epoll_event* events, int max, Look how
   EpollSet* set =
       is_epoll_instance(s) && max > 0 ? d->epoll.load(std::memory_order_acquire) : nullptr;
   if (set == nullptr) return epoll_kernel_look(epoll, events, max);
-  if (how == Look::Exactly && !settled()) {
+  uint32_t looks = how == Look::Exactly ? set->looks.load(std::memory_order_relaxed) + 1 : 0;
+  set->looks.store(looks, std::memory_order_relaxed);
+  if (looks > kLooksOfPoller || (looks != 0 && !settled(set, life_of(s)))) {
     epoll_surrender(epoll);
     return epoll_kernel_look(epoll, events, max);
   }

@@ -31,9 +31,10 @@ struct Poller {
 extern std::atomic<const Poller*> g_poller;
 // The io layer calls this after the first registration, so that a sleeping worker starts polling.
 void poller_start(const Poller* poller);
-// Sees to it that all events that happened before the call have been delivered. False: another
-// thread may have taken some, and whether it has cannot be told (no /proc). Inside the runtime, on
-// a task.
+// For who has to know of all events that happened before its call. Inside the runtime, on a task.
+// The first delivers those that nobody has taken; false: another thread may have taken some and not
+// delivered them yet. The second waits until it has; false: that cannot be told (no /proc).
+bool drain_events();
 bool settle_events();
 
 }  // namespace wisp

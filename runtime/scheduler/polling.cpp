@@ -170,9 +170,9 @@ static char thread_state(int tid) {
 // sleeps in the system call: it was so when its state was read, since it has not come out after.
 // An event from before the call that it had taken then would have kept it running. Nor has it if it
 // has not run since it was last seen so: to read a thread's CPU time takes a twentieth of the time.
-static bool occupant_holds_nothing(const Poller* poller) {
+static bool occupant_holds_nothing(const Poller* poller, bool waits) {
   static SpinLock lock;
-  static uint64_t seen_entry = 0, seen_cpu = 0;
+  static uint64_t seen_entry = 0, seen_cpu = 0, last_cpu = 0;
   for (Backoff backoff;; backoff.wait()) {
     // acquire: what it has delivered.
     if (!g_occupied.load(std::memory_order_acquire)) return true;
@@ -182,10 +182,17 @@ static bool occupant_holds_nothing(const Poller* poller) {
     {
       SpinGuard guard(lock);
       if (entry == seen_entry && cpu == seen_cpu && cpu != 0) return true;
+      // It has just run: whoever need not wait asks for its state when it is not so any more.
+      bool ran = cpu != last_cpu;
+      last_cpu = cpu;
+      if (!waits && ran) return false;
     }
     char state = thread_state(tid);
     if (state == 0) return !g_occupied.load(std::memory_order_acquire);
-    if (state != 'S' || !poller->waiting()) continue;
+    if (state != 'S' || !poller->waiting()) {
+      if (!waits) return false;
+      continue;
+    }
     SpinGuard guard(lock);
     seen_entry = entry;
     seen_cpu = cpu;
@@ -193,7 +200,7 @@ static bool occupant_holds_nothing(const Poller* poller) {
   }
 }
 
-bool settle_events() {
+bool drain_events() {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr) return true;
   // Who looks right now delivers before it lets go.
@@ -210,7 +217,12 @@ bool settle_events() {
   uint32_t n = woken.count;
   hand_out(&woken, own);
   if (n != 0) announce_work();
-  return occupant_holds_nothing(poller);
+  return occupant_holds_nothing(poller, false);
+}
+
+bool settle_events() {
+  const Poller* poller = g_poller.load(std::memory_order_acquire);
+  return poller == nullptr || occupant_holds_nothing(poller, true);
 }
 
 }  // namespace wisp
