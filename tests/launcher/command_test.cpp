@@ -211,7 +211,7 @@ TEST(OptionsPage, KeepsStepWithTheTable) {
     EXPECT_TRUE(contains(page, "`-Dcom.alibaba.wisp." + (*at)[2].str() + "=")) << (*at)[2].str();
     EXPECT_TRUE(contains(page, "`" + (*at)[1].str() + "`")) << (*at)[1].str();
   }
-  EXPECT_EQ(rows, 9);
+  EXPECT_EQ(rows, 10);
   std::string man = man_page();
   for (std::sregex_iterator at(source.begin(), source.end(), row), end; at != end; ++at) {
     EXPECT_TRUE(contains(man, "-Dcom.alibaba.wisp." + (*at)[2].str() + "=")) << (*at)[2].str();
