@@ -112,8 +112,11 @@ WISP_EXPORT int dup3(int from, int to, int flags) noexcept {
   real::ensure();
   if (!interposing() || from == to) return real::dup3(from, to, flags);
   if (is_ours(to)) return -1;
+  // What will fail changes nothing: `to` keeps its life.
+  if ((flags & ~O_CLOEXEC) != 0 || kernel::call(SYS_fcntl, from, F_GETFD) < 0)
+    return real::dup3(from, to, flags);
   io::descriptor_shared(from);
-  int kept = io::descriptor_replacing(to, from);
+  int kept = io::descriptor_replacing(to);
   int r = real::dup3(from, to, flags);
   io::descriptor_replaced(to, kept);
   return r;

@@ -92,9 +92,9 @@ uint32_t descriptor_closing(int fd);
 // park.
 void descriptor_closed(int fd, uint32_t life);
 // Right before and right after dup2 puts another file under the number: the life ends after it,
-// because in between nobody else can get the number. `by`: whose file it gets. `kept` is what the
-// first one returned.
-int descriptor_replacing(int fd, int by);
+// because in between nobody else can get the number. Not when dup2 is going to fail. `kept` is what
+// the first one returned.
+int descriptor_replacing(int fd);
 void descriptor_replaced(int fd, int kept);
 // The description of fd has, or is about to have, another descriptor.
 void descriptor_shared(int fd);

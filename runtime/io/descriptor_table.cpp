@@ -153,12 +153,11 @@ static int keep_file(int fd, Descriptor* d) {
   return kept;
 }
 
-int descriptor_replacing(int fd, int by) {
+int descriptor_replacing(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return -1;
-  // Entries of epoll instances end now, unless the call will fail: a look in between would ask
-  // about the new file.
-  if (d->pollers.load() != nullptr && kernel::call(SYS_fcntl, by, F_GETFD) >= 0) {
+  // Entries of epoll instances end now: a look in between would ask about the new file.
+  if (d->pollers.load() != nullptr) {
     RuntimeEntry entry;
     epoll_items_end(d, life_of(d->state.load(std::memory_order_acquire)));
   }

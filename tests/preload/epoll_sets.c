@@ -225,6 +225,7 @@ static void numbers(void) {
   CHECK(control(EPOLL_CTL_MOD, number, EPOLLIN, 1) == -1 && errno == ENOENT);
   add(b[0], EPOLLIN);
   CHECK(ready(b[0]) == EPOLLIN);
+  CHECK(dup2(9999, b[0]) == -1 && errno == EBADF && ready(b[0]) == EPOLLIN);  // nothing happened
   tcp_pair(a);
   CHECK(dup2(a[0], b[0]) == b[0]);  // another file
   CHECK(ready_in(20, -1) == 0 && control(EPOLL_CTL_DEL, b[0], 0, 0) == -1 && errno == ENOENT);

@@ -15,7 +15,7 @@ void until_callers(int fd, uint32_t wanted) {
 
 // Puts another file under the number, as the interposed dup2 does.
 void replace(int fd, int by) {
-  int kept = io::descriptor_replacing(fd, by);
+  int kept = io::descriptor_replacing(fd);
   if (::dup2(by, fd) != fd) abort();
   io::descriptor_replaced(fd, kept);
 }
