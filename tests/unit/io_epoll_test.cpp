@@ -203,6 +203,30 @@ TEST(IoEpoll, ClosedWhileEventsCome) {
   }
 }
 
+// Who looks without a wait takes one of two that are ready, and leaves: the other one is for who
+// waits, and so is the next event of what was reported and not read.
+TEST(IoEpoll, WhatALookLeavesIsForTheWaiter) {
+  for (int round = 0; round < 200; ++round) {
+    int epoll = instance(), a = event_source(), b = event_source();
+    ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, a, EPOLLIN), 0);
+    ASSERT_EQ(control(epoll, EPOLL_CTL_ADD, b, EPOLLIN), 0);
+    std::atomic<bool> looked{false};
+    run_tasks({[&] {
+                 epoll_event e;
+                 for (int got = 0; !looked || got == 0;)
+                   got += io::epoll_wait_until(epoll, &e, 1, kForever) == 1 ? 1 : 0;
+                 take(a), take(b);
+               },
+               [&] {
+                 epoll_event e;
+                 signal(a), signal(b);
+                 io::epoll_look(epoll, io::descriptor_find(epoll), &e, 1, io::Look::Exactly);
+                 looked = true;
+               }});
+    close_fd(a), close_fd(b), close_fd(epoll);
+  }
+}
+
 // An instance that is only ever looked at.
 TEST(IoEpoll, PollersGetTheKernels) {
   int epoll = instance(), source = event_source();
