@@ -46,8 +46,6 @@ long on_futex(long a, long b, long c, long d, long e, long f) {
   return kernel::call(SYS_futex, a, b, c, d, e, f);
 }
 
-constexpr long kEpollPwait2 = 441;  // Linux 5.11
-
 // Linux 6.0 and 6.1; the headers of the build may be older.
 constexpr uint32_t kSingleIssuer = 1u << 12, kDeferTaskrun = 1u << 13;  // IORING_SETUP_*
 constexpr long kRegisterRingDescriptors = 20;  // IORING_REGISTER_RING_FDS, Linux 5.18
@@ -112,7 +110,7 @@ WISP_EXPORT long syscall(long number, ...) {
     case SYS_epoll_wait:
 #endif
     case SYS_epoll_pwait:
-    case kEpollPwait2:
+    case kernel::kEpollPwait2:
       // Whoever asks the kernel has to find all of it there, a nested instance's events, too.
       io::epoll_surrender(static_cast<int>(a));
       if (number == SYS_epoll_ctl) io::epoll_surrender(static_cast<int>(c));

@@ -194,7 +194,7 @@ void descriptor_shared(int fd) {
   if ((s & kEpoll) != 0) epoll_surrender(fd);
   if (d->pollers.load() == nullptr) return;
   RuntimeEntry entry;
-  epoll_items_surrender(fd, d);
+  epoll_items_surrender(d);
 }
 
 void descriptor_set_nonblocking(int fd, bool on) {

@@ -42,7 +42,7 @@ First begin(EpollItem* i) {
   i->data_only = (i->events & kEpollData) != 0 &&
                  (i->events & ~(kEpollData | EPOLLRDHUP | kEpollModes | EPOLLERR | EPOLLHUP)) == 0;
   i->interest = static_cast<uint8_t>(poll_interest(i->events) | kPollAll);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // see the head of this file
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // see the head of epoll_item.h
   if (i->queued || epoll_known_idle(i)) return First::Nothing;
   if ((i->events & EPOLLET) != 0) return First::AskNow;
   epoll_queue(i);

@@ -9,7 +9,6 @@ namespace wisp::io {
 
 namespace {
 
-constexpr int kAsk = 64;
 // Who looks so often and never waits polls: the kernel answers that in one call.
 constexpr uint32_t kLooksOfPoller = 1000;
 
@@ -22,87 +21,106 @@ void report(EpollItem* i, uint32_t events, epoll_event* out) {
     epoll_queue(i);  // level-triggered: looked at again by the next call
 }
 
-// Of the items that queue now, up to `max` that are ready; or -errno.
-int collect(EpollSet* set, uint32_t life, epoll_event* out, int max) {
-  struct {
-    EpollItem* item;
-    uint32_t serial;
-  } asked[kAsk];
-  pollfd ask[kAsk];
-  int n = 0;
-  RuntimeEntry entry;
-  set->lock.lock();
-  if (set->life != life) {
-    set->lock.unlock();
-    return 0;
+// Items about which the kernel is asked, without a lock.
+class Question {
+ public:
+  int count() const { return count_; }
+  bool full() const { return count_ == kAsk; }
+  // Under the set's lock.
+  void add(EpollItem* i) {
+    items_[count_] = i;
+    serials_[count_] = i->serial;
+    polled_[count_++] = {i->fd, static_cast<short>(i->events & ~kEpollModes), 0};
   }
+  // False: no answer (a limit of descriptors that was lowered below their number). EINTR is one:
+  // none is ready, and a signal is pending.
+  bool ask() {
+    long r = poll_now(polled_, static_cast<nfds_t>(count_));
+    return r >= 0 || r == -EINTR;
+  }
+  // The k-th item if it is the same still, and some of what it asks for by now is there; else null.
+  // Under the set's lock.
+  EpollItem* ready(int k, uint32_t* events) const {
+    EpollItem* i = items_[k];
+    if (polled_[k].revents == 0 || i->serial != serials_[k] || i->disabled) return nullptr;
+    *events = static_cast<uint16_t>(polled_[k].revents) & (i->events | EPOLLERR | EPOLLHUP);
+    return *events != 0 ? i : nullptr;
+  }
+  // They queue again. Under the set's lock.
+  void put_back() {
+    for (int k = 0; k < count_; ++k)
+      if (items_[k]->serial == serials_[k] && !items_[k]->queued) epoll_queue(items_[k]);
+  }
+
+ private:
+  static constexpr int kAsk = 64;
+  int count_ = 0;
+  EpollItem* items_[kAsk];
+  uint32_t serials_[kAsk];
+  pollfd polled_[kAsk];
+};
+
+// Of the items that queue now, up to `max` that are ready; or -1: see Question.
+int collect(EpollSet* set, uint32_t life, epoll_event* out, int max) {
+  RuntimeEntry entry;
+  int n = 0;
+  set->lock.lock();
   // What is put back queues behind these and is for the next call. Others may take of them while
   // the lock is free.
-  uint32_t left = set->ready;
+  uint32_t left = set->life == life ? set->ready : 0;
   while (n < max && left != 0 && set->ready_first != nullptr) {
-    int to_ask = 0;
-    for (; left != 0 && set->ready_first != nullptr && n + to_ask < max && to_ask < kAsk; --left) {
+    Question question;
+    for (;
+         left != 0 && set->ready_first != nullptr && n + question.count() < max && !question.full();
+         --left) {
       EpollItem* i = epoll_pop(set);
-      if (WISP_UNLIKELY(!i->live)) {
+      if (WISP_UNLIKELY(!i->live))
         epoll_put_away(i);
-        continue;
-      }
-      if (i->disabled || epoll_known_idle(i)) continue;
-      asked[to_ask] = {i, i->serial};
-      ask[to_ask++] = {i->fd, static_cast<short>(i->events & ~kEpollModes), 0};
+      else if (!i->disabled && !epoll_known_idle(i))
+        question.add(i);
     }
-    if (to_ask == 0) continue;
+    if (question.count() == 0) continue;
     set->lock.unlock();
-    timespec zero{0, 0};
-    long r = kernel::call(SYS_ppoll, reinterpret_cast<long>(ask), to_ask,
-                          reinterpret_cast<long>(&zero), 0, 8);
-    // EINTR is an answer: none is ready, and a signal is pending. Others (a limit of descriptors
-    // that was lowered below 64) are not.
-    if (WISP_UNLIKELY(r < 0 && r != -EINTR)) return static_cast<int>(r);
+    bool answered = question.ask();
     set->lock.lock();
-    for (int k = 0; k < to_ask; ++k) {
-      EpollItem* i = asked[k].item;
-      if (i->serial != asked[k].serial || i->disabled) continue;
-      // Changed meanwhile: what is not asked for any more is not told.
-      uint32_t events = static_cast<uint16_t>(ask[k].revents) & (i->events | EPOLLERR | EPOLLHUP);
-      if (events == 0) continue;
-      report(i, events, &out[n++]);
+    if (WISP_UNLIKELY(!answered)) {
+      question.put_back();
+      if (n == 0) n = -1;
+      break;
+    }
+    for (int k = 0; k < question.count(); ++k) {
+      uint32_t events;
+      if (EpollItem* i = question.ready(k, &events)) report(i, events, &out[n++]);
     }
   }
+  bool more = n > 0 && set->ready != 0;
   set->lock.unlock();
+  // As the kernel does: what is left is for the next one who waits.
+  if (more) word_move(&set->d->in, 1);
   return n;
 }
 
-// What the kernel says of all that does not queue; what is ready queues then. False: that does not
-// settle it. There are too many; or an edge-triggered one is ready, which may be old news, or an
-// event that another thread has taken and not delivered.
+// What the kernel says of all that does not queue; what is ready queues then, for the collect()
+// that follows. False: that does not settle it. There are too many; or an edge-triggered one is
+// ready, which may be old news, or an event that another thread has taken and not delivered.
 bool ask_others(EpollSet* set, uint32_t life) {
-  struct {
-    EpollItem* item;
-    uint32_t serial;
-  } asked[kAsk];
-  pollfd ask[kAsk];
-  int n = 0;
+  Question question;
   {
     SpinGuard guard(set->lock);
     if (set->life != life) return true;
     for (EpollItem* i = set->first; i != nullptr; i = i->set_next) {
       if (i->queued || i->disabled) continue;
-      if (n == kAsk) return false;
-      asked[n] = {i, i->serial};
-      ask[n++] = {i->fd, static_cast<short>(i->events & ~kEpollModes), 0};
+      if (question.full()) return false;
+      question.add(i);
     }
   }
-  if (n == 0) return true;
-  timespec zero{0, 0};
-  long r =
-      kernel::call(SYS_ppoll, reinterpret_cast<long>(ask), n, reinterpret_cast<long>(&zero), 0, 8);
-  if (r < 0) return r == -EINTR;
+  if (question.count() == 0) return true;
+  if (!question.ask()) return false;
   SpinGuard guard(set->lock);
-  for (int k = 0; k < n && r != 0; ++k) {
-    EpollItem* i = asked[k].item;
-    if (ask[k].revents == 0) continue;
-    if (i->serial != asked[k].serial || i->queued || i->disabled) continue;
+  for (int k = 0; k < question.count(); ++k) {
+    uint32_t events;
+    EpollItem* i = question.ready(k, &events);
+    if (i == nullptr || i->queued) continue;
     if ((i->events & EPOLLET) != 0) return false;
     epoll_queue(i);
   }
@@ -113,6 +131,13 @@ bool ask_others(EpollSet* set, uint32_t life) {
 bool settled(EpollSet* set, uint32_t life) {
   RuntimeEntry entry;
   return drain_events() || ask_others(set, life) || settle_events();
+}
+
+// The item becomes the kernel's. Under both locks.
+void hand_over(EpollItem* i) {
+  epoll_event event{i->disabled ? EPOLLONESHOT : i->events, i->data};
+  epoll_kernel_control(i->set->epoll, EPOLL_CTL_ADD, i->fd, &event);
+  epoll_unlink(i);
 }
 
 enum class Leave { ForKernel, ForGood };
@@ -131,11 +156,10 @@ void empty(EpollSet* set, Leave how) {
     SpinGuard chain(poll_chain_lock(member));
     SpinGuard guard(set->lock);
     if (set->first != i || i->d != member) continue;
-    if (how == Leave::ForKernel) {
-      epoll_event event{i->disabled ? EPOLLONESHOT : i->events, i->data};
-      epoll_kernel_control(set->epoll, EPOLL_CTL_ADD, i->fd, &event);
-    }
-    epoll_unlink(i);
+    if (how == Leave::ForKernel)
+      hand_over(i);
+    else
+      epoll_unlink(i);
   }
 }
 
@@ -148,11 +172,9 @@ long epoll_look(int epoll, Descriptor* d, epoll_event* events, int max, Look how
   if (set == nullptr) return epoll_kernel_look(epoll, events, max);
   uint32_t looks = how == Look::Exactly ? set->looks.load(std::memory_order_relaxed) + 1 : 0;
   set->looks.store(looks, std::memory_order_relaxed);
-  if (looks > kLooksOfPoller || (looks != 0 && !settled(set, life_of(s)))) {
-    epoll_surrender(epoll);
-    return epoll_kernel_look(epoll, events, max);
-  }
-  int n = collect(set, life_of(s), events, max);
+  int n = -1;
+  if (looks == 0 || (looks <= kLooksOfPoller && settled(set, life_of(s))))
+    n = collect(set, life_of(s), events, max);
   if (WISP_UNLIKELY(n < 0)) {
     epoll_surrender(epoll);
     return epoll_kernel_look(epoll, events, max);
@@ -196,8 +218,8 @@ void epoll_item_ready(PollNode* node) {
   EpollSet* set = i->set;
   {
     SpinGuard guard(set->lock);
-    if (i->queued || i->disabled) return;
-    epoll_queue(i);
+    if (i->disabled) return;
+    if (!i->queued) epoll_queue(i);
   }
   word_move(&set->d->in, 1);
 }
@@ -213,19 +235,18 @@ void epoll_items_end(Descriptor* d, uint32_t life) {
   }
 }
 
-void epoll_items_surrender(int fd, Descriptor* d) {
+void epoll_items_surrender(Descriptor* d) {
   SpinGuard chain(poll_chain_lock(d));
   uint32_t life = life_of(d->state.load(std::memory_order_acquire));
   for (PollNode *n = d->pollers.load(std::memory_order_relaxed), *next; n != nullptr; n = next) {
     next = n->next;
     EpollItem* i = epoll_item_of(n);
     if (i == nullptr || i->life != life) continue;
-    EpollSet* set = i->set;
-    SpinGuard guard(set->lock);
-    set->mixed.store(true, std::memory_order_relaxed);
-    epoll_event event{i->disabled ? EPOLLONESHOT : i->events, i->data};
-    epoll_kernel_control(set->epoll, EPOLL_CTL_ADD, fd, &event);
-    epoll_unlink(i);
+    SpinGuard guard(i->set->lock);
+    // release, before the kernel has the entry: who finds the word moved by that one's event looks
+    // there.
+    i->set->mixed.store(true, std::memory_order_release);
+    hand_over(i);
   }
 }
 

@@ -46,7 +46,7 @@ void epoll_item_ready(PollNode* node);
 // That life of d has ended, or is about to: what was registered in it is gone.
 void epoll_items_end(Descriptor* d, uint32_t life);
 // d's file gets a duplicate: its events are the kernel's business from now on.
-void epoll_items_surrender(int fd, Descriptor* d);
+void epoll_items_surrender(Descriptor* d);
 // The life of the instance d has ended.
 void epoll_set_end(Descriptor* d);
 

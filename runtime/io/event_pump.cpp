@@ -33,10 +33,6 @@ namespace wisp::io {
 
 namespace {
 
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
-
 // Epoll data with a life that no descriptor reaches: the wake-up eventfd, and the rings by index.
 constexpr uint64_t kInterrupt = ~0ull;
 constexpr uint64_t kRing = ~0ull << 32;
@@ -66,7 +62,7 @@ int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
   }
   if (!g_no_pwait2.load(std::memory_order_relaxed)) {
     timespec ts{static_cast<time_t>(left / 1000000000u), static_cast<long>(left % 1000000000u)};
-    long r = kernel::call(SYS_epoll_pwait2, g_epoll, reinterpret_cast<long>(events), kPollBatch,
+    long r = kernel::call(kernel::kEpollPwait2, g_epoll, reinterpret_cast<long>(events), kPollBatch,
                           deadline_ns == kForever ? 0 : reinterpret_cast<long>(&ts), 0, 8);
     // Before Linux 5.11, or forbidden by a sandbox's filter that does not know it.
     if (r != -ENOSYS && r != -EPERM) return static_cast<int>(r);

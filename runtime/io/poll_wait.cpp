@@ -25,12 +25,6 @@ struct alignas(kCacheLine) ChainLock {
   SpinLock lock;
 } g_locks[kLocks];
 
-long poll_now(pollfd* fds, nfds_t n) {
-  timespec zero{0, 0};
-  return kernel::call(SYS_ppoll, reinterpret_cast<long>(fds), static_cast<long>(n),
-                      reinterpret_cast<long>(&zero), 0, 8);
-}
-
 // The call itself, for what cannot be waited for otherwise.
 long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline) {
   timespec left{0, 0};
@@ -196,6 +190,12 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
 }
 
 }  // namespace
+
+long poll_now(pollfd* fds, nfds_t n) {
+  timespec zero{0, 0};
+  return kernel::call(SYS_ppoll, reinterpret_cast<long>(fds), static_cast<long>(n),
+                      reinterpret_cast<long>(&zero), 0, 8);
+}
 
 uint8_t poll_interest(uint32_t events) {
   return static_cast<uint8_t>(((events & kInEvents) != 0 ? kPollIn : 0) |

@@ -27,6 +27,8 @@ struct PollNode {
 // event of all that it is ready for, and would be looked at without end. Needs a RuntimeEntry.
 void poll_nodes_wake(Descriptor* d, uint8_t what);
 
+// poll(2) with a timeout of 0, straight: its answer, or -errno.
+long poll_now(pollfd* fds, nfds_t n);
 // What poll's and epoll's events ask for, as PollInterest.
 uint8_t poll_interest(uint32_t events);
 // A descriptor's chain of nodes: d->pollers, changed and gone through under this lock.

@@ -7,6 +7,7 @@
 
 #include "io/event_pump.h"
 #include "io/kept.h"
+#include "io/poll_wait.h"
 #include "platform/kernel.h"
 #include "sync/interruption.h"
 #include "sync/parking_lot.h"
@@ -27,9 +28,7 @@ static Wait interrupted(const WispTask* task) {
 
 bool ready_now(int fd, short events) {
   pollfd p{fd, events, 0};
-  timespec zero{0, 0};
-  return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, reinterpret_cast<long>(&zero), 0,
-                      8) > 0;
+  return poll_now(&p, 1) > 0;
 }
 
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {

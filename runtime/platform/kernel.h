@@ -40,6 +40,9 @@ inline long call(long nr, long a = 0, long b = 0, long c = 0, long d = 0, long e
 #endif
 }
 
+// Linux 5.11; the headers of the build may be older.
+constexpr long kEpollPwait2 = 441;
+
 inline int gettid() { return static_cast<int>(call(SYS_gettid)); }
 inline int getpid() { return static_cast<int>(call(SYS_getpid)); }
 inline void sched_yield() { call(SYS_sched_yield); }

@@ -33,7 +33,7 @@ extern std::atomic<const Poller*> g_poller;
 void poller_start(const Poller* poller);
 // For who has to know of all events that happened before its call. Inside the runtime, on a task.
 // The first delivers those that nobody has taken; false: another thread may have taken some and not
-// delivered them yet. The second waits until it has; false: that cannot be told (no /proc).
+// delivered them yet. The second waits until it has; false: that cannot be told (no /proc), or not soon.
 bool drain_events();
 bool settle_events();
 

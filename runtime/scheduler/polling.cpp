@@ -61,6 +61,26 @@ static void attend_pump() {
   }
 }
 
+enum class Take { OneBatch, All };
+
+// By who has g_looking: what it wakes goes to `into`, or to the global queue. Returns how many.
+static uint32_t look_and_let_go(const Poller* poller, Carrier* into, Take take) {
+  TaskList woken;
+  ThreadSelf& me = thread_self();
+  me.collect = &woken;
+  while (poller->poll(kDontWait) == kPollBatch && take == Take::All) {
+  }
+  me.collect = nullptr;
+  g_poll_at.store(ticks() + us_to_ticks(kBusyPollUs), std::memory_order_relaxed);
+  g_looking.store(0, std::memory_order_release);
+  uint32_t n = woken.count;
+  hand_out(&woken, into);
+  // A carrier between two tasks runs a single one itself, at once.
+  bool next = into != nullptr && take == Take::OneBatch;
+  if (n > 1 || (n == 1 && !next)) announce_work();
+  return n;
+}
+
 uint32_t poll_events(Carrier* into) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr || g_scheduler.idle.polling()) {
@@ -70,17 +90,7 @@ uint32_t poll_events(Carrier* into) {
   }
   if (g_looking.exchange(1, std::memory_order_acquire) != 0) return 0;
   if (into != nullptr) bump(into->polls);
-  TaskList woken;
-  ThreadSelf& me = thread_self();
-  me.collect = &woken;
-  poller->poll(kDontWait);
-  me.collect = nullptr;
-  g_poll_at.store(ticks() + us_to_ticks(kBusyPollUs), std::memory_order_relaxed);
-  g_looking.store(0, std::memory_order_release);
-  uint32_t n = woken.count;
-  hand_out(&woken, into);
-  if (n > 1 || (n == 1 && into == nullptr)) announce_work();
-  return n;
+  return look_and_let_go(poller, into, Take::OneBatch);
 }
 
 void pump_may_be_empty() {
@@ -166,14 +176,20 @@ static char thread_state(int tid) {
   return 0;
 }
 
+// How often settle_events asks. Each takes some microseconds: a poller that has anything to deliver
+// is long through with it.
+constexpr uint32_t kTries = 4000;
+
 // Whoever waits in the pump may have taken events that it has not delivered yet. It has not if it
 // sleeps in the system call: it was so when its state was read, since it has not come out after.
 // An event from before the call that it had taken then would have kept it running. Nor has it if it
 // has not run since it was last seen so: to read a thread's CPU time takes a twentieth of the time.
-static bool occupant_holds_nothing(const Poller* poller, bool waits) {
+// With one try nothing is asked while it runs; false also after too many.
+static bool occupant_holds_nothing(const Poller* poller, uint32_t tries) {
   static SpinLock lock;
   static uint64_t seen_entry = 0, seen_cpu = 0, last_cpu = 0;
-  for (Backoff backoff;; backoff.wait()) {
+  bool waits = tries > 1;
+  for (Backoff backoff; tries-- != 0; backoff.wait()) {
     // acquire: what it has delivered.
     if (!g_occupied.load(std::memory_order_acquire)) return true;
     uint64_t entry = g_entries.load(std::memory_order_relaxed);
@@ -189,15 +205,13 @@ static bool occupant_holds_nothing(const Poller* poller, bool waits) {
     }
     char state = thread_state(tid);
     if (state == 0) return !g_occupied.load(std::memory_order_acquire);
-    if (state != 'S' || !poller->waiting()) {
-      if (!waits) return false;
-      continue;
-    }
+    if (state != 'S' || !poller->waiting()) continue;
     SpinGuard guard(lock);
     seen_entry = entry;
     seen_cpu = cpu;
     return true;
   }
+  return false;
 }
 
 bool drain_events() {
@@ -205,24 +219,14 @@ bool drain_events() {
   if (poller == nullptr) return true;
   // Who looks right now delivers before it lets go.
   for (Backoff backoff; g_looking.exchange(1, std::memory_order_acquire) != 0;) backoff.wait();
-  TaskList woken;
-  ThreadSelf& me = thread_self();
-  me.collect = &woken;
-  while (poller->poll(kDontWait) == kPollBatch) {
-  }
-  me.collect = nullptr;
-  g_looking.store(0, std::memory_order_release);
   WispTask* self = current_task();
-  Carrier* own = self != nullptr ? self->carrier : nullptr;
-  uint32_t n = woken.count;
-  hand_out(&woken, own);
-  if (n != 0) announce_work();
-  return occupant_holds_nothing(poller, false);
+  look_and_let_go(poller, self != nullptr ? self->carrier : nullptr, Take::All);
+  return occupant_holds_nothing(poller, 1);
 }
 
 bool settle_events() {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
-  return poller == nullptr || occupant_holds_nothing(poller, true);
+  return poller == nullptr || occupant_holds_nothing(poller, kTries);
 }
 
 }  // namespace wisp
