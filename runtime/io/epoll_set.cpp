@@ -122,6 +122,8 @@ bool ask_others(EpollSet* set, uint32_t life) {
     EpollItem* i = question.ready(k, &events);
     if (i == nullptr || i->queued) continue;
     if ((i->events & EPOLLET) != 0) return false;
+    // The word has not moved for what is there: what it says about the last read is no longer so.
+    i->d->drained.store(0, std::memory_order_relaxed);
     epoll_queue(i);
   }
   return true;

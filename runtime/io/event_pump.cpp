@@ -99,6 +99,13 @@ bool deliver(const epoll_event& event) {
   return true;
 }
 
+long watch_wakeup(int operation, int epoll, int wakeup) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kInterrupt;
+  return kernel::call(SYS_epoll_ctl, epoll, operation, wakeup, reinterpret_cast<long>(&event));
+}
+
 void interrupt() {
   uint64_t one = 1;
   kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
@@ -133,9 +140,30 @@ void take_interrupt(bool others) {
   }
 }
 
+// What the waiting poll takes. The kernel writes its first event (never 0) in the same scan, under
+// the pump's mutex, in which it takes it from the ready ones; 0 means that all is delivered.
+alignas(8) epoll_event g_taken[kPollBatch];
+
+std::atomic_ref<uint32_t> first_taken() {
+  void* first = g_taken;
+  return std::atomic_ref<uint32_t>(*static_cast<uint32_t*>(first));
+}
+
+// Nobody inside: who was there came out, and the mark of what it took was there, before the count
+// went down (seq_cst); or it comes in after this.
+void barrier() {
+  if (g_inside.load(std::memory_order_seq_cst) != 0) watch_wakeup(EPOLL_CTL_MOD, g_epoll, g_wakeup);
+}
+
+bool delivered() {
+  // acquire: what was delivered, against the release in poll().
+  return first_taken().load(std::memory_order_acquire) == 0;
+}
+
 int poll(uint64_t deadline_ns) {
-  epoll_event events[kPollBatch];
+  epoll_event looked[kPollBatch];
   bool waits = deadline_ns != kDontWait;
+  epoll_event* events = waits ? g_taken : looked;
   if (waits) g_inside.fetch_add(1, std::memory_order_seq_cst);
   int n = wait_for_events(events, deadline_ns);
   bool others = waits && g_inside.fetch_sub(1, std::memory_order_seq_cst) != 1;
@@ -155,25 +183,20 @@ int poll(uint64_t deadline_ns) {
     else
       ++stale;
   }
+  if (waits) first_taken().store(0, std::memory_order_release);
   count(g_polls, 1);
   count(g_events, static_cast<uint64_t>(woken));
   if (stale != 0) count(g_stale, static_cast<uint64_t>(stale));
   return n;
 }
 
-bool waiting() { return g_inside.load(std::memory_order_seq_cst) != 0; }
-
-const Poller kPoller = {poll, interrupt, waiting};
+const Poller kPoller = {poll, interrupt, barrier, delivered};
 
 bool start() {
   int epoll = move_up(static_cast<int>(kernel::call(SYS_epoll_create1, EPOLL_CLOEXEC)));
   if (epoll < 0) return false;
   int wakeup = move_up(static_cast<int>(kernel::call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK)));
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = kInterrupt;
-  if (wakeup < 0 || kernel::call(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, wakeup,
-                                 reinterpret_cast<long>(&event)) < 0) {
+  if (wakeup < 0 || watch_wakeup(EPOLL_CTL_ADD, epoll, wakeup) < 0) {
     if (wakeup >= 0) kernel::call(SYS_close, wakeup);
     kernel::call(SYS_close, epoll);
     return false;

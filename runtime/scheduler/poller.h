@@ -23,8 +23,10 @@ struct Poller {
   int (*poll)(uint64_t deadline_ns);
   // Makes the thread inside a waiting poll return soon (eventfd write). Any thread.
   void (*interrupt)();
-  // A thread is inside the system call of a waiting poll, and has taken nothing yet.
-  bool (*waiting)();
+  // Returns when no waiting poll is in the middle of taking events, or none is as was when it came.
+  void (*barrier)();
+  // A waiting poll that has taken events, and is not in the middle of it, has delivered them.
+  bool (*delivered)();
 };
 
 // Set once, when the first descriptor is registered; null before: no polling at all.
@@ -32,8 +34,8 @@ extern std::atomic<const Poller*> g_poller;
 // The io layer calls this after the first registration, so that a sleeping worker starts polling.
 void poller_start(const Poller* poller);
 // For who has to know of all events that happened before its call. Inside the runtime, on a task.
-// The first delivers those that nobody has taken; false: another thread may have taken some and not
-// delivered them yet. The second waits until it has; false: that cannot be told (no /proc), or not soon.
+// The first delivers those that nobody has taken; false: another thread has taken some and not
+// delivered them yet. The second waits until it has; false: it does not soon.
 bool drain_events();
 bool settle_events();
 

@@ -4,9 +4,6 @@
 //   - a busy carrier looks every now and then between two tasks, and before it goes idle;
 //   - SysMonitor looks when no carrier has looked for some 250 us.
 // Who leaves the pump sends another worker there if that pays (attendance.h).
-#include <fcntl.h>
-#include <stdio.h>
-
 #include "platform/backoff.h"
 #include "scheduler/internal.h"
 #include "scheduler/pick.h"
@@ -105,9 +102,6 @@ void pump_may_be_empty() {
 // other would take away the interruption that was meant for it, and the carrier would wait with it.
 // Exchange: acquire, against the release of the one who leaves.
 static std::atomic<bool> g_occupied{false};
-// Its kernel tid. relaxed: written by the one who occupies, read by who then asks the kernel.
-static std::atomic<int> g_occupant{0};
-static std::atomic<uint64_t> g_entries{0};  // how often somebody has come in
 
 EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
@@ -125,8 +119,6 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     g_occupied.store(false, std::memory_order_release);
     return EventWait::NotThere;
   }
-  g_entries.store(g_entries.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  g_occupant.store(w->tid.load(std::memory_order_relaxed), std::memory_order_relaxed);
   w->polling.store(true, std::memory_order_seq_cst);
   TaskList woken;
   if (w->wake.load(std::memory_order_seq_cst) == 0) {
@@ -162,71 +154,30 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   return EventWait::Waited;
 }
 
-// The kernel's letter for that thread's state; 0: not to be had.
-static char thread_state(int tid) {
-  char path[48], text[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-  long fd = kernel::call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  long n = kernel::call(SYS_read, fd, reinterpret_cast<long>(text), sizeof text);
-  kernel::call(SYS_close, fd);
-  // "tid (name) S ...": a name has 15 characters at most, and may contain any of these.
-  for (long i = n - 1; i > 2; --i)
-    if (text[i - 2] == ')' && text[i - 1] == ' ') return text[i];
-  return 0;
-}
-
-// How often settle_events asks. Each takes some microseconds: a poller that has anything to deliver
-// is long through with it.
-constexpr uint32_t kTries = 4000;
-
-// Whoever waits in the pump may have taken events that it has not delivered yet. It has not if it
-// sleeps in the system call: it was so when its state was read, since it has not come out after.
-// An event from before the call that it had taken then would have kept it running. Nor has it if it
-// has not run since it was last seen so: to read a thread's CPU time takes a twentieth of the time.
-// With one try nothing is asked while it runs; false also after too many.
-static bool occupant_holds_nothing(const Poller* poller, uint32_t tries) {
-  static SpinLock lock;
-  static uint64_t seen_entry = 0, seen_cpu = 0, last_cpu = 0;
-  bool waits = tries > 1;
-  for (Backoff backoff; tries-- != 0; backoff.wait()) {
-    // acquire: what it has delivered.
-    if (!g_occupied.load(std::memory_order_acquire)) return true;
-    uint64_t entry = g_entries.load(std::memory_order_relaxed);
-    int tid = g_occupant.load(std::memory_order_relaxed);
-    uint64_t cpu = kernel_thread_cpu_ns(tid);
-    {
-      SpinGuard guard(lock);
-      if (entry == seen_entry && cpu == seen_cpu && cpu != 0) return true;
-      // It has just run: whoever need not wait asks for its state when it is not so any more.
-      bool ran = cpu != last_cpu;
-      last_cpu = cpu;
-      if (!waits && ran) return false;
-    }
-    char state = thread_state(tid);
-    if (state == 0) return !g_occupied.load(std::memory_order_acquire);
-    if (state != 'S' || !poller->waiting()) continue;
-    SpinGuard guard(lock);
-    seen_entry = entry;
-    seen_cpu = cpu;
-    return true;
-  }
-  return false;
-}
-
 bool drain_events() {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr) return true;
   // Who looks right now delivers before it lets go.
   for (Backoff backoff; g_looking.exchange(1, std::memory_order_acquire) != 0;) backoff.wait();
+  // A look may find nothing while the kernel hands events to a waiting poll, even of those that it
+  // leaves: ep_events_available (Linux, fs/eventpoll.c) asks two lists without a lock, and an event
+  // may move from the second to the first in between. So a barrier goes before it. If it still
+  // finds the lists empty by such a chance, the waiting poll began after the barrier, takes all
+  // that was there (up to kPollBatch), and the second barrier makes that known.
+  poller->barrier();
   WispTask* self = current_task();
   look_and_let_go(poller, self != nullptr ? self->carrier : nullptr, Take::All);
-  return occupant_holds_nothing(poller, 1);
+  poller->barrier();
+  return poller->delivered();
 }
 
 bool settle_events() {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
-  return poller == nullptr || occupant_holds_nothing(poller, kTries);
+  // Some milliseconds: it may have lost its processor.
+  Backoff backoff;
+  for (int tries = 4000; poller != nullptr && !poller->delivered(); backoff.wait())
+    if (--tries == 0) return false;
+  return true;
 }
 
 }  // namespace wisp

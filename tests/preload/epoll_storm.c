@@ -169,7 +169,8 @@ static void* sees_all(void* unused) {
 int main(void) {
   alarm(200);
   check_tasks();
-  join(java(sees_all, NULL));
+  // Few rounds each: who looks a thousand times and never waits gets the kernel's instance.
+  for (int i = 0; i < 5; ++i) join(java(sees_all, NULL));
   join(java(serves, NULL));
   puts("ok");
   return 0;
