@@ -68,11 +68,10 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max) {
   // What is put back queues behind these and is for the next call. Others may take of them while
   // the lock is free.
   uint32_t left = set->life == life ? set->ready : 0;
-  while (n < max && left != 0 && set->ready_first != nullptr) {
+  auto queued = [&] { return left != 0 && set->ready_first != nullptr; };
+  while (n < max && queued()) {
     Question question;
-    for (;
-         left != 0 && set->ready_first != nullptr && n + question.count() < max && !question.full();
-         --left) {
+    for (; queued() && n + question.count() < max && !question.full(); --left) {
       EpollItem* i = epoll_pop(set);
       if (WISP_UNLIKELY(!i->live))
         epoll_put_away(i);

@@ -1,7 +1,5 @@
 // Whom an event wakes when several wait for it: one for what only one can take, and nobody is
 // forgotten when that one leaves.
-#include <sys/epoll.h>
-
 #include <thread>
 
 #include "unit/io_support.h"
@@ -145,42 +143,6 @@ TEST(IoWake, WhoLooksTakesNothing) {
     ASSERT_TRUE(until([&] { return looked.load() == 3 && read.load() == 1; }));
     close_fd(pair.a), close_fd(pair.b);
   }
-}
-
-TEST(IoWake, SeveralWaitForOneEpoll) {
-  constexpr int kWaiters = 8, kSources = 8, kRounds = 200;
-  int epoll = fresh(::epoll_create1(0), io::kStream, io::kOwn);
-  int sources[kSources];
-  for (int& fd : sources) {
-    fd = ::eventfd(0, EFD_NONBLOCK);
-    epoll_event e{EPOLLIN | EPOLLET, {.fd = fd}};
-    ASSERT_EQ(::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e), 0);
-  }
-  int stop = ::eventfd(0, EFD_NONBLOCK);
-  epoll_event level{EPOLLIN, {.fd = stop}};
-  ASSERT_EQ(::epoll_ctl(epoll, EPOLL_CTL_ADD, stop, &level), 0);
-  std::atomic<int> got{0}, ended{0};
-  for (int i = 0; i < kWaiters; ++i)
-    spawn([&] {
-      for (;;) {
-        epoll_event e;
-        EXPECT_EQ(io::epoll_wait_until(epoll, &e, 1, kForever), 1);
-        if (e.data.fd == stop) break;
-        uint64_t n;
-        if (::read(e.data.fd, &n, sizeof n) == sizeof n) got += static_cast<int>(n);
-      }
-      ++ended;
-    });
-  uint64_t one = 1;
-  for (int round = 1; round <= kRounds; ++round) {
-    for (int fd : sources) ASSERT_EQ(::write(fd, &one, sizeof one), 8);
-    ASSERT_TRUE(until([&] { return got.load() == round * kSources; })) << got;
-  }
-  ASSERT_EQ(::write(stop, &one, sizeof one), 8);
-  EXPECT_TRUE(until([&] { return ended.load() == kWaiters; })) << ended;
-  for (int fd : sources) ::close(fd);
-  ::close(stop);
-  close_fd(epoll);
 }
 
 }  // namespace

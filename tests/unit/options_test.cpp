@@ -122,7 +122,7 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
       {"stallMs=100ms", "takes"},
       {"trimMs=99", "trimMs=99: takes milliseconds from 100 to 3600000, or 0 for never"},
       {"trimMs=3600001", "takes"},
-      {"disk=rings", "disk=rings: takes ring or thread"},
+      {"disk=rings", "disk=rings: takes thread or ring"},
       {"epoll=", "epoll=: takes runtime or kernel"},
       {"stacksize=2g", "takes"},
       {"stacksize=1mb", "takes"},
