@@ -111,33 +111,9 @@ void interrupt() {
   kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
 }
 
-// Threads in a waiting poll: the poller, and for a moment those chosen for a carrier whose
-// interrupt has not reached them yet while the next poller is there already. An interrupt may be
-// for any of them, so only the last one out takes it away (it is level-triggered); before, it is
-// passed on.
-std::atomic<int> g_inside{0};
-// How often in a row an interrupt was passed on and not taken away.
-std::atomic<uint32_t> g_passed_on{0};
-
-void take_interrupt(bool others) {
-  if (!others) {
-    uint64_t value;
-    kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
-    // seq_cst, as the additions: somebody came in before the read; it may have been theirs.
-    if (g_inside.load(std::memory_order_seq_cst) == 0) {
-      g_passed_on.store(0, std::memory_order_relaxed);
-      return;
-    }
-  }
-  interrupt();
-  // Whoever it is for has to get a processor: see platform/backoff.h. relaxed: only a measure of
-  // how long this has been going on.
-  if (g_passed_on.fetch_add(1, std::memory_order_relaxed) < 64) {
-    kernel::sched_yield();
-  } else {
-    timespec t{0, 50'000};
-    kernel::call(SYS_nanosleep, reinterpret_cast<long>(&t));
-  }
+void take_interrupt() {
+  uint64_t value;
+  kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
 }
 
 // What the waiting poll takes. The kernel writes its first event (never 0) in the same scan, under
@@ -149,10 +125,13 @@ std::atomic_ref<uint32_t> first_taken() {
   return std::atomic_ref<uint32_t>(*static_cast<uint32_t*>(first));
 }
 
-// Nobody inside: who was there came out, and the mark of what it took was there, before the count
-// went down (seq_cst); or it comes in after this.
+// A thread is inside the waiting poll's system call. seq_cst: see barrier().
+std::atomic<bool> g_inside{false};
+
+// Nobody inside: who was there came out, and the mark of what it took was there before; or it comes
+// in after this.
 void barrier() {
-  if (g_inside.load(std::memory_order_seq_cst) != 0) watch_wakeup(EPOLL_CTL_MOD, g_epoll, g_wakeup);
+  if (g_inside.load(std::memory_order_seq_cst)) watch_wakeup(EPOLL_CTL_MOD, g_epoll, g_wakeup);
 }
 
 bool delivered() {
@@ -164,14 +143,15 @@ int poll(uint64_t deadline_ns) {
   epoll_event looked[kPollBatch];
   bool waits = deadline_ns != kDontWait;
   epoll_event* events = waits ? g_taken : looked;
-  if (waits) g_inside.fetch_add(1, std::memory_order_seq_cst);
+  if (waits) g_inside.store(true, std::memory_order_seq_cst);
   int n = wait_for_events(events, deadline_ns);
-  bool others = waits && g_inside.fetch_sub(1, std::memory_order_seq_cst) != 1;
+  if (waits) g_inside.store(false, std::memory_order_seq_cst);
   if (n <= 0) return 0;
   int stale = 0, woken = 0;
   for (int i = 0; i < n; ++i) {
     if (WISP_UNLIKELY(events[i].data.u64 == kInterrupt)) {
-      if (waits) take_interrupt(others);
+      // For the thread inside: the next one comes in after it has left (scheduler/polling.cpp).
+      if (waits) take_interrupt();
       continue;
     }
     if (WISP_UNLIKELY((events[i].data.u64 & kRing) == kRing)) {

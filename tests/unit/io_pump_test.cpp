@@ -1,12 +1,8 @@
 // The pump as the place where idle workers wait: an interrupt of the waiting poll belongs to the
 // worker that was chosen, whoever else looks at the pump or comes into it meanwhile.
-#include <sys/syscall.h>
-
-#include <string>
 #include <thread>
 
 #include "scheduler/internal.h"
-#include "scheduler/poller.h"
 #include "sync/sleep.h"
 #include "unit/io_support.h"
 
@@ -114,54 +110,6 @@ TEST(IoPump, EveryInterruptReachesItsWorker) {
   // Tasks that still wait use what lies on this stack.
   if (left != 0) abort();
   close_fd(quiet.in), close_fd(quiet.out);
-}
-
-// Whether a waiting poll is over well before its deadline.
-bool poll_returns_soon() {
-  RuntimeEntry entry;
-  uint64_t start = monotonic_ns();
-  g_poller.load()->poll(start + kPatience);
-  return monotonic_ns() - start < kPatience / 2;
-}
-
-// Whether that thread of ours sleeps in epoll_wait, or /proc does not say where it is.
-bool in_epoll(int tid) {
-  FILE* f = ::fopen(("/proc/self/task/" + std::to_string(tid) + "/syscall").c_str(), "r");
-  if (f == nullptr) return true;
-  long number = -1;
-  int n = ::fscanf(f, "%ld", &number);
-  ::fclose(f);
-  return n == 1 && (number == SYS_epoll_pwait || number == 441);  // epoll_pwait2
-}
-
-// Several may be inside, one of them meant, or a worker of the scheduler's beside them.
-TEST(IoPump, AnInterruptReachesAllWhoWait) {
-  start_scheduler();
-  Pipe pipe;
-  std::atomic<bool> read{false};
-  spawn([&] {  // waits: the pump is needed
-    char c;
-    EXPECT_EQ(io::read(pipe.in, &c, 1), 1);
-    read = true;
-  });
-  while (g_poller.load() == nullptr) usleep(100);
-  std::atomic<int> soon{0}, tids[3] = {};
-  std::vector<std::thread> threads;
-  for (auto& tid : tids)
-    threads.emplace_back([&] {
-      tid = gettid();
-      soon += poll_returns_soon() ? 1 : 0;
-    });
-  // One that comes later has not been meant. Not for ever: an interrupt of the scheduler's own may
-  // have let one out already.
-  for (auto& tid : tids)
-    for (int i = 0; i < 20000 && (tid == 0 || !in_epoll(tid)); ++i) usleep(1000);
-  g_poller.load()->interrupt();
-  for (std::thread& t : threads) t.join();
-  EXPECT_EQ(soon, 3);
-  EXPECT_EQ(::write(pipe.out, "x", 1), 1);
-  while (!read) usleep(100);
-  close_fd(pipe.in), close_fd(pipe.out);
 }
 
 }  // namespace
