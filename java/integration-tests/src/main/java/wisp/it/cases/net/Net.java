@@ -16,6 +16,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.channels.WritableByteChannel;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import wisp.it.Kit;
 
@@ -74,6 +75,7 @@ final class Net {
         final InetSocketAddress address;
         private final ServerSocketChannel listener = ServerSocketChannel.open().bind(ANY, 1);
         private final SocketChannel[] fill = new SocketChannel[MORE_THAN_FIT];
+        private final CountDownLatch closed = new CountDownLatch(1);
 
         FullListener() throws IOException {
             address = (InetSocketAddress) listener.getLocalAddress();
@@ -103,7 +105,8 @@ final class Net {
                         listener.accept().close();
                     }
                 } catch (ClosedChannelException end) {
-                    // close
+                    // JDK 8's close ends the wait and then sends a signal to this thread; it throws if there is none.
+                    closed.await();
                 }
             });
         }
@@ -111,6 +114,7 @@ final class Net {
         @Override
         public void close() throws IOException {
             listener.close();
+            closed.countDown();
             for (SocketChannel channel : fill) {
                 channel.close();
             }
