@@ -23,9 +23,9 @@ struct Poller {
   int (*poll)(uint64_t deadline_ns);
   // Makes the thread inside a waiting poll return soon (eventfd write). Any thread.
   void (*interrupt)();
-  // Returns when no waiting poll is in the middle of taking events, or none is as was when it came.
+  // Waits for the end of it if the waiting poll is taking events from the kernel at this moment.
   void (*barrier)();
-  // A waiting poll that has taken events, and is not in the middle of it, has delivered them.
+  // Whatever the waiting poll had taken by the last barrier is delivered.
   bool (*delivered)();
 };
 
