@@ -81,22 +81,22 @@ void set_trim(Options* options, const char* value, const char* name, Report* rep
   options->trim_ms = static_cast<long>(number);
 }
 
-// One of two words, the usual one first: whether it is the other.
-void set_choice(bool* option, const char* no, const char* yes, const char* value, const char* name,
+// One of two words: whether it is `yes`.
+void set_choice(bool* option, const char* yes, const char* no, const char* value, const char* name,
                 Report* report) {
   bool chosen = strcmp(value, yes) == 0;
   if (chosen || strcmp(value, no) == 0)
     *option = chosen;
   else
-    report_error(report, "%s=%s: takes %s or %s", name, Shown(value).text, no, yes);
+    report_error(report, "%s=%s: takes %s or %s", name, Shown(value).text, yes, no);
 }
 
 void set_disk(Options* options, const char* value, const char* name, Report* report) {
-  set_choice(&options->disk_ring, "thread", "ring", value, name, report);
+  set_choice(&options->disk_ring, "ring", "thread", value, name, report);
 }
 
 void set_epoll(Options* options, const char* value, const char* name, Report* report) {
-  set_choice(&options->epoll_kernel, "runtime", "kernel", value, name, report);
+  set_choice(&options->epoll_runtime, "runtime", "kernel", value, name, report);
 }
 
 void set_black(Options* options, const char* value, const char* name, Report* report) {

@@ -35,7 +35,7 @@ struct Options {
   long stall_ms = 0;               // 0: the stall finder is off
   long trim_ms = kDefaultTrimMs;   // 0: parked tasks keep what their stacks have touched
   bool disk_ring = false;          // cold reads by io_uring; false: each on a kernel thread
-  bool epoll_kernel = false;       // epoll instances stay the kernel's; false: io/epoll_set.h
+  bool epoll_runtime = true;       // epoll instances live in io/epoll_set; false: in the kernel
   int active_processor_count = 0;  // 0: not given
   bool container_support = true;   // -XX:-UseContainerSupport: the JVM ignores cgroup quotas
   RuleSet black;

@@ -94,7 +94,7 @@ bool start_scheduler() {
     config.trim_ms = static_cast<uint64_t>(g_options.trim_ms);
     config.chaos_seed = g_chaos_seed;
     io::g_ring_wanted = g_options.disk_ring;
-    io::g_epoll_in_kernel.store(g_options.epoll_kernel, std::memory_order_relaxed);
+    io::g_epoll_in_kernel.store(!g_options.epoll_runtime, std::memory_order_relaxed);
     if (g_chaos_seed != 0) warn("chaos: WISP_CHAOS=%u", g_chaos_seed);
     g_task_main = &task_main;
     g_task_exiting = &join_exiting;

@@ -38,7 +38,7 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_EQ(o.carriers, 0);
   EXPECT_EQ(o.sysmon_tick_us, kDefaultSysmonTickUs);
   EXPECT_EQ(o.stack_size, 0u);
-  EXPECT_FALSE(o.disk_ring || o.epoll_kernel);
+  EXPECT_TRUE(!o.disk_ring && o.epoll_runtime);
   EXPECT_EQ(o.active_processor_count, 0);
   EXPECT_EQ(o.black.count + o.white.count, 0);
 }
@@ -57,7 +57,7 @@ TEST_F(OptionsTest, Documented) {
   EXPECT_EQ(o.stall_ms, 100);
   EXPECT_EQ(o.trim_ms, 0);
   EXPECT_TRUE(o.disk_ring);
-  EXPECT_TRUE(o.epoll_kernel);
+  EXPECT_FALSE(o.epoll_runtime);
   EXPECT_EQ(o.active_processor_count, 4);
   EXPECT_EQ(o.black.count, 2);
   EXPECT_EQ(o.white.count, 1);
@@ -122,7 +122,7 @@ TEST_F(OptionsTest, WrongValuesAreNamedAndChangeNothing) {
       {"stallMs=100ms", "takes"},
       {"trimMs=99", "trimMs=99: takes milliseconds from 100 to 3600000, or 0 for never"},
       {"trimMs=3600001", "takes"},
-      {"disk=rings", "disk=rings: takes thread or ring"},
+      {"disk=rings", "disk=rings: takes ring or thread"},
       {"epoll=", "epoll=: takes runtime or kernel"},
       {"stacksize=2g", "takes"},
       {"stacksize=1mb", "takes"},
