@@ -216,7 +216,7 @@ TEST(IoEpoll, ClosedWhileEventsCome) {
 }
 
 // Who looks without a wait takes one of two that are ready, and leaves: the other one is for who
-// waits, and so is the next event of what was reported and not read.
+// waits.
 TEST(IoEpoll, WhatALookLeavesIsForTheWaiter) {
   for (int round = 0; round < 200; ++round) {
     int epoll = instance(), a = event_source(), b = event_source();
