@@ -28,10 +28,10 @@ uint32_t creation_flags(int domain, int type, int protocol) {
 // accept's new descriptor: blocking unless asked otherwise, of the listener's protocol.
 long accepted(long fd, int listener, int flags) {
   if (fd < 0) return fd;
-  uint32_t known = io::kOwn;
+  uint32_t known = io::kOwn | io::kAccepted;
   if ((flags & SOCK_NONBLOCK) != 0) known |= io::kNonBlocking;
   io::Descriptor* d = io::descriptor_get(listener);
-  if (d != nullptr) known |= io::descriptor_know(listener, d) & io::kTcp;
+  if (d != nullptr) known |= io::descriptor_know(listener, d) & (io::kTcp | io::kLowWater);
   io::descriptor_created(static_cast<int>(fd), io::kSocket, known);
   return fd;
 }
@@ -106,7 +106,10 @@ WISP_EXPORT int setsockopt(int fd, int level, int option, const void* value,
   real::ensure();
   int r = real::setsockopt(fd, level, option, value, length);
   if (r != 0 || !interposing()) return r;
-  if (level == SOL_SOCKET && length >= sizeof(timeval)) {
+  if (level == SOL_SOCKET && option == SO_RCVLOWAT) {
+    // 0 is 1 to the kernel, less than 0 the most there is (sock_set_rcvlowat).
+    io::descriptor_set_low_water(fd, *static_cast<const unsigned*>(value) > 1);
+  } else if (level == SOL_SOCKET && length >= sizeof(timeval)) {
     // The timeouts have two numbers each: with 32-bit and with 64-bit seconds, which are one here.
     constexpr int kReceiveNew = 66, kSendNew = 67;
     auto* t = static_cast<const timeval*>(value);

@@ -197,17 +197,21 @@ void descriptor_shared(int fd) {
   epoll_items_surrender(d);
 }
 
-void descriptor_set_nonblocking(int fd, bool on) {
+static void set_flag_of_number(int fd, uint64_t flag, bool on) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return;
   // An unknown one is asked now, after the change: whoever asked before it loses the CAS there.
   uint64_t s = descriptor_know(fd, d);
   for (;;) {
     if (kind_of(s) == kUnknown) return;
-    uint64_t wanted = on ? s | kNonBlocking : s & ~static_cast<uint64_t>(kNonBlocking);
+    uint64_t wanted = on ? s | flag : s & ~flag;
     if (wanted == s || d->state.compare_exchange_weak(s, wanted, std::memory_order_acq_rel)) return;
   }
 }
+
+void descriptor_set_nonblocking(int fd, bool on) { set_flag_of_number(fd, kNonBlocking, on); }
+
+void descriptor_set_low_water(int fd, bool on) { set_flag_of_number(fd, kLowWater, on); }
 
 void descriptor_set_timeout(int fd, bool receive, uint64_t ns) {
   Descriptor* d = descriptor_find(fd);

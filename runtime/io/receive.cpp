@@ -3,6 +3,7 @@
 // asking the kernel for an EAGAIN, a third of the system calls of a request/reply server. Ends and
 // urgent data that were there already at the short read make no further edge: the pump has seen
 // those and marked the descriptor (kNeverDrained) before its word moved.
+#include <limits.h>
 #include <sys/ioctl.h>
 
 #include "io/transfer.h"
@@ -48,6 +49,27 @@ size_t total(const iovec* parts, size_t count) {
   size_t n = 0;
   for (size_t i = 0; i < count; ++i) n += parts[i].iov_len;
   return n;
+}
+
+// Leaves out the first `done` bytes of the parts; fewer than there are. A part that is filled halfway
+// is filled alone, in `half`, so that no copy of the vector is needed.
+void skip_parts(msghdr* message, size_t done, iovec* half) {
+  while (done >= message->msg_iov->iov_len) {
+    done -= message->msg_iov->iov_len;
+    ++message->msg_iov;
+    --message->msg_iovlen;
+  }
+  if (done == 0) return;
+  half->iov_base = static_cast<char*>(message->msg_iov->iov_base) + done;
+  half->iov_len = message->msg_iov->iov_len - done;
+  message->msg_iov = half;
+  message->msg_iovlen = 1;
+}
+
+// SO_RCVLOWAT: the kernel's own call waits for as many bytes. Without blocking it takes what is
+// there, and its event comes for the low-water mark only, which may be more than is asked for.
+inline bool has_low_water(const BlockingCall& call) {
+  return WISP_UNLIKELY(call.is(kLowWater)) && !call.straight();
 }
 
 // A handler has run, or there is an error, which is for the next call, after what has been received
@@ -101,7 +123,7 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
 long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* from_length) {
   BlockingCall call(fd, Direction::In);
   auto plain = [&] { return receive_once(call.fd(), buffer, size, flags, from, from_length); };
-  if (!call.has_record()) return call.make(plain);
+  if (!call.has_record() || has_low_water(call)) return call.make(plain);
   if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && !call.straight() && size != 0 &&
       waits_for_all(fd, flags))
     return receive_all(
@@ -137,31 +159,28 @@ long receive_message(int fd, msghdr* m, int flags) {
   };
   if (call.straight()) return once(m, flags);
   auto plain = [&] { return once(m, flags); };
-  if (!call.has_record()) return call.make(plain);
-  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && waits_for_all(fd, flags) && m->msg_iovlen == 1) {
-    // More parts than one: as without MSG_WAITALL for the second part on; nobody is known to do it.
-    iovec whole = m->msg_iov[0];
-    if (whole.iov_len != 0) {
-      return receive_all(
-          call, whole.iov_len, (flags & MSG_PEEK) != 0,
-          [&](size_t done) {
-            iovec rest{static_cast<char*>(whole.iov_base) + done, whole.iov_len - done};
-            msghdr message = *m;
-            message.msg_iov = &rest;
-            if (done != 0) {
-              message.msg_control = nullptr;
-              message.msg_controllen = 0;
-            }
-            long r = once(&message, (flags & ~MSG_WAITALL) | MSG_DONTWAIT);
-            if (r >= 0 && done == 0) {
-              m->msg_controllen = message.msg_controllen;
-              m->msg_namelen = message.msg_namelen;
-              m->msg_flags = message.msg_flags;
-            }
-            return r;
-          },
-          plain);
-    }
+  if (!call.has_record() || has_low_water(call)) return call.make(plain);
+  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && m->msg_iovlen <= IOV_MAX &&
+      waits_for_all(fd, flags)) {
+    size_t size = total(m->msg_iov, m->msg_iovlen);
+    const msghdr asked = *m;  // the kernel writes lengths, and a peek asks again
+    auto take = [&](size_t done) {
+      msghdr message = asked;
+      iovec half;
+      skip_parts(&message, done, &half);
+      if (done != 0) {
+        message.msg_control = nullptr;
+        message.msg_controllen = 0;
+      }
+      long r = once(&message, (flags & ~MSG_WAITALL) | MSG_DONTWAIT);
+      if (r >= 0 && done == 0) {
+        m->msg_controllen = message.msg_controllen;
+        m->msg_namelen = message.msg_namelen;
+        m->msg_flags = message.msg_flags;
+      }
+      return r;
+    };
+    if (size != 0) return receive_all(call, size, (flags & MSG_PEEK) != 0, take, plain);
   }
   // The kernel writes lengths into the header only on success: the same one serves every try.
   return call_until_done(

@@ -48,10 +48,23 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {
 
 namespace {
 
-// Parks on `word` unless it has moved since `seen` was read.
-WakeReason park_on(std::atomic<uint32_t>* word, uint32_t seen, uint64_t deadline) {
+inline std::atomic<uint32_t>* word_of(Descriptor* d, Direction direction) {
+  return direction == Direction::In ? &d->in : &d->out;
+}
+
+// Bytes on a connection that the program has opened are an answer to what it has sent; on one that
+// it has accepted they are the next request.
+inline bool brings_answer(const Descriptor* d, Direction direction) {
+  constexpr uint64_t kFlags = kTcp | kAccepted | kListening;
+  return direction == Direction::In && (d->state.load(std::memory_order_relaxed) & kFlags) == kTcp;
+}
+
+// Parks on that word unless it has moved since `seen` was read.
+WakeReason park_on(Descriptor* d, Direction direction, uint32_t seen, uint64_t deadline) {
+  std::atomic<uint32_t>* word = word_of(d, direction);
   WispTask* self = current_task();
   uint64_t left = self != nullptr ? ticks() : 0;
+  if (self != nullptr) self->awaits_answer = brings_answer(d, direction);
   WakeReason reason = park(word, deadline, [word, seen] {
     uint32_t w = word->load(std::memory_order_relaxed);
     do {
@@ -60,12 +73,11 @@ WakeReason park_on(std::atomic<uint32_t>* word, uint32_t seen, uint64_t deadline
     } while ((w & 1) == 0 && !word->compare_exchange_weak(w, w | 1));
     return true;
   });
-  if (self != nullptr && reason != WakeReason::Mismatch) account_io_wait(self, left);
+  if (self != nullptr) {
+    self->awaits_answer = false;
+    if (reason != WakeReason::Mismatch) account_io_wait(self, left);
+  }
   return reason;
-}
-
-inline std::atomic<uint32_t>* word_of(Descriptor* d, Direction direction) {
-  return direction == Direction::In ? &d->in : &d->out;
 }
 
 // Counts a call in, or out. False: the life is over (counted in before: there is a claim). One step
@@ -115,7 +127,7 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
   if (WISP_UNLIKELY(ready != Wait::Ready)) return ready;
   RuntimeEntry entry;
   WakeDuty at_once;
-  WakeReason reason = park_on(word_of(d, direction), seen, deadline);
+  WakeReason reason = park_on(d, direction, seen, deadline);
   if (reason == WakeReason::Unparked) (duty != nullptr ? duty : &at_once)->woken(d, direction);
   if (WISP_UNLIKELY(life_of(d->state.load(std::memory_order_acquire)) != life)) return Wait::Ended;
   if (reason == WakeReason::TimedOut) return Wait::TimedOut;
@@ -143,7 +155,7 @@ long BlockingCall::wait(uint32_t seen) {
   RuntimeEntry entry;
   if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
   if (!count_caller(d_, life(), true)) return -EBADF;
-  WakeReason reason = park_on(word_of(d_, direction_), seen, deadline_);
+  WakeReason reason = park_on(d_, direction_, seen, deadline_);
   if (WISP_LIKELY(reason == WakeReason::Unparked)) duty_.woken(d_, direction_);
   Wait signal = reason == WakeReason::Interrupted ? interrupted(entry.task()) : Wait::Ready;
   if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life())) {

@@ -142,7 +142,7 @@ Section section(size_t offset, uint32_t count) {
 }
 
 constexpr uint32_t kQueuedPerCarrier =
-    Carrier::kRing + Carrier::kMostArrived + 1;  // 1: the next slot
+    Carrier::kRing + Carrier::kFront + 1;  // 1: the next slot
 
 uint64_t g_first_ns = 0;
 
@@ -185,8 +185,8 @@ size_t collect(void* to, size_t room) {
     r->queued_first = queued_total;
     if (WispTask* next = c.next.load(std::memory_order_relaxed))
       queued[queued_total++] = id_of(next);
-    WispTask* both[Carrier::kRing + Carrier::kMostArrived];
-    uint32_t n = c.arrived.look(both, Carrier::kMostArrived);
+    WispTask* both[Carrier::kRing + Carrier::kFront];
+    uint32_t n = c.front.look(both, Carrier::kFront);
     n += c.queue.look(both + n, Carrier::kRing);
     for (uint32_t k = 0; k < n; ++k)
       if (both[k] != nullptr) queued[queued_total++] = id_of(both[k]);

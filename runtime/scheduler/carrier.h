@@ -24,11 +24,11 @@ struct alignas(128) Carrier {
   uint32_t index = 0;
   bool alone = false;  // the only carrier: there are no thieves
 
-  static constexpr uint32_t kRing = 256, kMostArrived = 8;
-  RunQueue<WispTask, kRing> queue;  // the ring
-  // Ahead of a long ring, in part: tasks that descriptors have woken (queue_arrival).
-  RunQueue<WispTask, kMostArrived> arrived;
-  uint32_t arrivals_left = 0;  // owner: how many of them go before the ring's next one
+  static constexpr uint32_t kRing = 256, kFront = 256;
+  RunQueue<WispTask, kRing> queue;   // the ring
+  RunQueue<WispTask, kFront> front;  // ahead of the ring (queue_arrival)
+  uint32_t front_left = 0;           // owner: how many of the front go before the ring's next one
+  uint64_t ring_due = 0;             // owner: ticks from when on none does
 
   bool timer_check_due(uint64_t at) const {
     return at >= timer_check_at.load(std::memory_order_relaxed);
@@ -46,11 +46,11 @@ struct alignas(128) Carrier {
     return next.exchange(task, std::memory_order_acq_rel);
   }
   WispTask* pop() { return alone ? queue.pop_alone() : queue.pop(); }
-  WispTask* pop_arrived() { return alone ? arrived.pop_alone() : arrived.pop(); }
+  WispTask* pop_front() { return alone ? front.pop_alone() : front.pop(); }
 
   // Any thread, as RunQueue::size: what thieves may take.
-  uint32_t queued() const { return queue.size() + arrived.size(); }
-  bool anything_queued() const { return !queue.empty() || !arrived.empty(); }
+  uint32_t queued() const { return queue.size() + front.size(); }
+  bool anything_queued() const { return !queue.empty() || !front.empty(); }
 
   // --- timers. Lock order: timer_lock before a parking-lot bucket.
   SpinLock timer_lock;

@@ -51,7 +51,7 @@ WispTask* chaos_pick(Carrier* c) {
   if (r == 1) return g_scheduler.global.pop();
   if (r == 2) fire_timers(c, c, monotonic_ns());
   if (r == 3) poll_events(c);
-  if (r == 4) return c->pop();
+  if (r == 4) return (roll() & 1) != 0 ? c->pop() : c->pop_front();
   if (r == 5)  // runs elsewhere, perhaps
     if (WispTask* t = c->pop()) {
       g_scheduler.global.push(t);

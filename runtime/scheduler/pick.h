@@ -20,27 +20,31 @@ inline void own_deadline_may_be_unwatched(const Carrier* c) {
   if (deadline < watched_deadline()) sysmon_watch_deadline(deadline);
 }
 
-// What descriptors have woken goes ahead of a ring that is long: such tasks are in the middle of
-// what they do, and to begin more before that ends costs the caches, and whatever they hold others
-// wait for (docs/design.md, "Wake-up policy"). A short ring is over soon anyway.
-constexpr uint32_t kLongRing = 12;
-constexpr uint32_t kArrivalsPerTurn = 3;
+// Ahead of the ring goes who has got an answer that it waited for: it is in the middle of something,
+// and what it holds (a connection to the database) others wait for. All others queue in the ring in
+// the order in which they come (docs/design.md, "Wake-up policy").
+//
+// The ring has a turn after so many of the front, or after so long, whichever is first.
+constexpr uint32_t kFrontPerTurn = 15;
+constexpr uint64_t kRingWaitsUs = 1000;
 
+// Whom a descriptor has woken.
 inline void queue_arrival(Carrier* c, WispTask* task) {
-  if (c->queue.size() < kLongRing || !c->arrived.push(task)) push_local(c, task);
+  if (!task->awaits_answer || !c->front.push(task)) push_local(c, task);
 }
 
-// From the carrier's two queues; the ring gets at least each fourth turn.
+// From the carrier's two queues.
 inline WispTask* pick_queued(Carrier* c) {
-  WispTask* t = c->arrivals_left != 0 ? c->pop_arrived() : nullptr;
+  WispTask* t = c->front_left != 0 && c->now < c->ring_due ? c->pop_front() : nullptr;
   if (t != nullptr) {
-    --c->arrivals_left;
+    --c->front_left;
     if (c->now < c->slice_end) return t;
   } else {
     t = c->pop();
-    if (t == nullptr) t = c->pop_arrived();
+    if (t == nullptr) t = c->pop_front();
     if (t == nullptr) return nullptr;
-    c->arrivals_left = kArrivalsPerTurn;
+    c->front_left = kFrontPerTurn;
+    c->ring_due = c->now + us_to_ticks(kRingWaitsUs);
   }
   c->slice_end = c->now + us_to_ticks(kSliceUs);
   return t;

@@ -12,14 +12,17 @@ static void note_steal(Carrier* c, WispTask* task, const Carrier* victim) {
   if (logs(LogKind::Steal)) log_event(LogKind::Steal, task, c, 0, victim->index);
 }
 
-// Half of a victim's ring, or of its arrivals: the oldest runs now, the rest goes to our own ring.
+// Half of a victim's ring, or of its front: the oldest runs now, the rest goes to our own queue of
+// that kind.
 static WispTask* steal_queued(Carrier* c, Carrier* victim) {
   constexpr uint32_t kMax = 128;
   WispTask* loot[kMax];
   uint32_t n = victim->queue.steal(loot, kMax);
-  if (n == 0) n = victim->arrived.steal(loot, kMax);
+  bool front = n == 0;
+  if (front) n = victim->front.steal(loot, kMax);
   if (n == 0) return nullptr;
-  for (uint32_t i = 1; i < n; ++i) push_local(c, loot[i]);
+  for (uint32_t i = 1; i < n; ++i)
+    if (!front || !c->front.push(loot[i])) push_local(c, loot[i]);
   for (uint32_t i = 0; i < n; ++i) {
     note_steal(c, loot[i], victim);
   }

@@ -64,6 +64,9 @@ struct alignas(kCacheLine) WispTask {
 #endif
 
   // --- waiting
+  // For bytes on a TCP connection that the program has opened itself. Its own; who wakes it reads
+  // it afterwards, as the waiter.
+  bool awaits_answer = false;
   Waiter waiter;
   TimerNode timer;
 

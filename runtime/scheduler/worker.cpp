@@ -66,8 +66,8 @@ void publish_with_work(Carrier* c) {
 
 void give_away(Carrier* c) {
   Scheduler& s = g_scheduler;
-  bool has_work =
-      c->next.load(std::memory_order_relaxed) != nullptr || !c->queue.empty() || !s.global.empty();
+  bool has_work = c->next.load(std::memory_order_relaxed) != nullptr || c->anything_queued() ||
+                  !s.global.empty();
   if (has_work) {
     if (Worker* w = s.idle.take_spare(c)) {
       wake_worker(w, kRunCarrier);

@@ -12,7 +12,7 @@
 namespace wisp {
 namespace {
 
-class Arrival : public testing::TestWithParam<bool> {
+class Pick : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     clock_calibrate();
@@ -29,8 +29,11 @@ class Arrival : public testing::TestWithParam<bool> {
   void in_ring(char first, int count) {
     for (int i = 0; i < count; ++i) push_local(c_, named(static_cast<char>(first + i)));
   }
-  void arrive(char first, int count) {
-    for (int i = 0; i < count; ++i) queue_arrival(c_, named(static_cast<char>(first + i)));
+  void in_front(char first, int count) {
+    for (int i = 0; i < count; ++i) {
+      named(static_cast<char>(first + i))->awaits_answer = true;
+      queue_arrival(c_, named(static_cast<char>(first + i)));
+    }
   }
   // Each pick takes no time, so that no slice ends by itself.
   std::string picks(size_t count) {
@@ -53,29 +56,49 @@ class Arrival : public testing::TestWithParam<bool> {
   std::vector<WispTask> tasks_ = std::vector<WispTask>(128);
 };
 
-TEST_P(Arrival, QueuesBehindAShortRing) {
-  in_ring('a', 5);
-  arrive('1', 3);
-  EXPECT_EQ(picks(9), "abcde123");
+TEST_P(Pick, TheFrontGoesAheadOfTheRingWhichHasEachSixteenthTurn) {
+  in_ring('a', 3);
+  in_front('A', 26);
+  in_front('0', 10);
+  EXPECT_EQ(picks(50), "aABCDEFGHIJKLMNObPQRSTUVWXYZ0123c456789");
 }
 
-TEST_P(Arrival, GoesAheadOfALongRingWhichHasEachFourthTurn) {
-  in_ring('a', 14);
-  arrive('1', 8);
-  EXPECT_EQ(picks(30), "a123b456c78defghijklmn");
+// Long slices: the ring does not wait for fifteen of them.
+TEST_P(Pick, TheRingHasATurnAfterAMillisecond) {
+  in_ring('a', 3);
+  in_front('A', 9);
+  std::string order;
+  while (order.size() < 12) {
+    c_->now += us_to_ticks(300);
+    order += picks(1);
+  }
+  EXPECT_EQ(order, "aABCbDEFcGHI");
 }
 
-TEST_P(Arrival, OnlySoManyAreAhead) {
-  in_ring('a', 14);
-  arrive('1', 9);
-  EXPECT_EQ(picks(30), "a123b456c78defghijklmn9");
+// More than there is room for queues at the end of the ring, and none is lost.
+TEST_P(Pick, AFullFrontOverflowsIntoTheRing) {
+  for (uint32_t i = 0; i < Carrier::kFront; ++i) in_front('f', 1);
+  in_ring('r', 1);
+  in_front('z', 1);
+  std::string order = picks(1000);
+  EXPECT_EQ(order.size(), Carrier::kFront + 2);
+  EXPECT_EQ(order.substr(0, 17), "r" + std::string(15, 'f') + "z");
+}
+
+// Who has been woken by a descriptor for something else waits its turn.
+TEST_P(Pick, OnlyAnAnswerGoesAhead) {
+  in_ring('a', 2);
+  queue_arrival(c_, named('w'));
+  in_ring('c', 1);
+  in_front('1', 1);
+  EXPECT_EQ(picks(9), "a1bwc");
 }
 
 // What tasks wake runs in its waker's slice; at its end the queues have a turn, and no task of
 // theirs waits for ever.
-TEST_P(Arrival, AChainOfWokenTasksStarvesNobody) {
+TEST_P(Pick, AChainOfWokenTasksStarvesNobody) {
   in_ring('a', 13);
-  arrive('1', 6);
+  in_front('1', 6);
   std::string order;
   uint64_t slice = us_to_ticks(250);
   for (int i = 0; i < 100 && order.size() < 19; ++i) {
@@ -91,10 +114,10 @@ TEST_P(Arrival, AChainOfWokenTasksStarvesNobody) {
 }
 
 // A worker that looks for work, and who decides whether to wake one, see them.
-TEST_P(Arrival, AnIdleCarrierFindsIt) {
+TEST_P(Pick, AnIdleCarrierFindsIt) {
   EXPECT_FALSE(any_work_visible());
   in_ring('a', 12);
-  arrive('1', 4);
+  in_front('1', 4);
   for (int i = 0; i < 12; ++i) EXPECT_NE(c_->pop(), nullptr);
   EXPECT_TRUE(any_work_visible());
   EXPECT_EQ(c_->queued(), 4u);
@@ -103,17 +126,19 @@ TEST_P(Arrival, AnIdleCarrierFindsIt) {
   WispTask* stolen = search(&thief, &carriers_[1]);
   ASSERT_NE(stolen, nullptr);
   EXPECT_EQ(stolen->name[0], '1');
-  EXPECT_EQ(carriers_[1].queued(), 1u);  // half of them: this one, and one that it runs next
+  // Half of them: this one, and one that stays ahead of a ring.
+  EXPECT_EQ(carriers_[1].front.size(), 1u);
+  EXPECT_TRUE(carriers_[1].queue.empty());
   EXPECT_EQ(c_->queued(), 2u);
 }
 
 // Its carrier has just come out of the event pump with it and is about to run it: a thief waits a
 // little. But no task is left behind by that.
-TEST_P(Arrival, AThiefWaitsForTheOnlyOne) {
+TEST_P(Pick, AThiefWaitsForTheOnlyOne) {
   if (GetParam()) return;
   Worker thief;
   for (int i = 0; i < 200; ++i) {  // a search that takes it at once is not always faster than that
-    arrive('1', 1);
+    in_front('1', 1);
     uint64_t began = ticks();
     WispTask* stolen = search(&thief, &carriers_[1]);
     EXPECT_GE(ticks() - began, us_to_ticks(1));
@@ -123,7 +148,7 @@ TEST_P(Arrival, AThiefWaitsForTheOnlyOne) {
   EXPECT_EQ(search(&thief, &carriers_[1]), nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Carriers, Arrival, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Carriers, Pick, testing::Bool(),
                          [](const auto& p) { return p.param ? "one" : "two"; });
 
 }  // namespace
