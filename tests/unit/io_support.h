@@ -73,13 +73,13 @@ inline int listen_tcp(sockaddr_in* address) {
 }
 
 struct TcpPair {
-  int a, b;
+  int a, b;  // a has connected, b was accepted
   TcpPair() {
     sockaddr_in address;
     int listener = listen_tcp(&address);
     a = fresh(::socket(AF_INET, SOCK_STREAM, 0), io::kSocket, kTcpSocket);
     if (::connect(a, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) abort();
-    b = fresh(::accept(listener, nullptr, nullptr), io::kSocket, kTcpSocket);
+    b = fresh(::accept(listener, nullptr, nullptr), io::kSocket, kTcpSocket | io::kAccepted);
     int one = 1;
     ::setsockopt(a, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     ::setsockopt(b, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

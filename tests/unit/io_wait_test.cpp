@@ -24,6 +24,39 @@ TEST(IoWait, ReceiveTimeout) {
   close_fd(tcp.a), close_fd(tcp.b);
 }
 
+// Of two that become ready one after the other the one with the answer runs first.
+TEST(IoWait, AnAnswerGoesAheadOfARequest) {
+  if (carriers() != 1) GTEST_SKIP() << "with one carrier: nobody else takes one of them";
+  bool seen = false;
+  // In rounds: SysMonitor, when it looks into the pump, hands both out in the order of their events.
+  for (int round = 0; round < 300 && !seen; ++round) {
+    TcpPair request, answer;
+    std::atomic<int> waiting{0};
+    char order[2] = {0, 0};
+    std::atomic<uint32_t> said{0};
+    auto reads = [&](int fd, char name) {
+      char c;
+      ++waiting;
+      ASSERT_EQ(io::read(fd, &c, 1), 1);
+      order[said++] = name;
+    };
+    run_tasks({[&] { reads(request.b, 'r'); }, [&] { reads(answer.a, 'a'); },
+               [&] {
+                 for (int i = 0; i < 10 || waiting.load() != 2; ++i) {
+                   RuntimeEntry entry;
+                   yield_current(entry.task());
+                 }
+                 ::send(request.a, "x", 1, 0);
+                 ::send(answer.b, "x", 1, 0);
+                 // Until the next look into the pump is due.
+                 for (uint64_t end = ticks() + us_to_ticks(100); ticks() < end;) cpu_pause();
+               }});
+    seen = order[0] == 'a' && order[1] == 'r';
+    close_fd(request.a), close_fd(request.b), close_fd(answer.a), close_fd(answer.b);
+  }
+  EXPECT_TRUE(seen);
+}
+
 TEST(IoWait, AcceptOneByOneAmongMany) {
   sockaddr_in address;
   int listener = listen_tcp(&address);
