@@ -45,8 +45,8 @@ constexpr uint32_t kListening = 1u << 11;
 constexpr uint32_t kEnded = 1u << 12;  // the pump saw an end or an error on it
 // An epoll instance of the program's whose entries may be kept in user space (io/epoll_set).
 constexpr uint32_t kEpoll = 1u << 13;
-constexpr uint32_t kAccepted = 1u << 15;  // from accept: the peer has opened the connection
 constexpr uint32_t kLowWater = 1u << 14;  // SO_RCVLOWAT was set to more than a byte
+constexpr uint32_t kAccepted = 1u << 15;  // from accept: the peer has opened the connection
 // Upper 16 bits: how many blocking calls wait in this life (see io/kept.h).
 constexpr uint32_t kOneCaller = 1u << 16;
 constexpr uint32_t kCallers = 0xffff0000u;

@@ -99,9 +99,9 @@ bool in_background(int fd) {
 
 // The descriptor is of another kind than its record says: learn it again.
 void relearn(BlockingCall& call) {
-  descriptor_set_flags(call.record(), call.life(), 0,
-                       kKindMask | kRegistered | kRegistering | kOwn | kTcp | kAccepted | kLowWater |
-                           kNonBlocking);
+  descriptor_set_flags(
+      call.record(), call.life(), 0,
+      kKindMask | kRegistered | kRegistering | kOwn | kTcp | kAccepted | kLowWater | kNonBlocking);
 }
 
 // What the record says may be of a file that was closed behind our back: the call itself tells.

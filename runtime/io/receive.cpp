@@ -51,8 +51,8 @@ size_t total(const iovec* parts, size_t count) {
   return n;
 }
 
-// Leaves out the first `done` bytes of the parts; fewer than there are. A part that is filled halfway
-// is filled alone, in `half`, so that no copy of the vector is needed.
+// Leaves out the first `done` bytes of the parts; fewer than there are. A part that is filled
+// halfway is filled alone, in `half`, so that no copy of the vector is needed.
 void skip_parts(msghdr* message, size_t done, iovec* half) {
   while (done >= message->msg_iov->iov_len) {
     done -= message->msg_iov->iov_len;

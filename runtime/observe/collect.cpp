@@ -141,8 +141,7 @@ Section section(size_t offset, uint32_t count) {
   return Section{static_cast<uint32_t>(offset), count, sizeof(R), 0};
 }
 
-constexpr uint32_t kQueuedPerCarrier =
-    Carrier::kRing + Carrier::kFront + 1;  // 1: the next slot
+constexpr uint32_t kQueuedPerCarrier = Carrier::kRing + Carrier::kFront + 1;  // 1: the next slot
 
 uint64_t g_first_ns = 0;
 

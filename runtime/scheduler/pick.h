@@ -20,9 +20,9 @@ inline void own_deadline_may_be_unwatched(const Carrier* c) {
   if (deadline < watched_deadline()) sysmon_watch_deadline(deadline);
 }
 
-// Ahead of the ring goes who has got an answer that it waited for: it is in the middle of something,
-// and what it holds (a connection to the database) others wait for. All others queue in the ring in
-// the order in which they come (docs/design.md, "Wake-up policy").
+// Ahead of the ring goes who has got an answer that it waited for: it is in the middle of
+// something, and what it holds (a connection to the database) others wait for. All others queue in
+// the ring in the order in which they come (docs/design.md, "Wake-up policy").
 //
 // The ring has a turn after so many of the front, or after so long, whichever is first.
 constexpr uint32_t kFrontPerTurn = 15;

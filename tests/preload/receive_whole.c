@@ -36,8 +36,9 @@ static void* fills_parts(void* argument) {
     struct sender s = {p->fd[1], piece, 0};
     pthread_t t = java(sends, &s);
     char bytes[kSize] = {0}, byte;
-    struct iovec parts[] = {{&byte, 0},        {bytes, 3},      {bytes + 3, 1}, {&byte, 0},
-                            {bytes + 4, 17}, {bytes + 21, kSize - 21}, {&byte, 0}};
+    struct iovec parts[] = {{&byte, 0}, {bytes, 3},      {bytes + 3, 1},
+                            {&byte, 0}, {bytes + 4, 17}, {bytes + 21, kSize - 21},
+                            {&byte, 0}};
     int rounds = p->peeks ? 2 : 1;  // what was looked at is still there
     for (int i = 0; i < rounds; ++i) {
       struct msghdr m = {.msg_iov = parts, .msg_iovlen = sizeof parts / sizeof *parts};

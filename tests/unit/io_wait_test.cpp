@@ -28,7 +28,8 @@ TEST(IoWait, ReceiveTimeout) {
 TEST(IoWait, AnAnswerGoesAheadOfARequest) {
   if (carriers() != 1) GTEST_SKIP() << "with one carrier: nobody else takes one of them";
   bool seen = false;
-  // In rounds: SysMonitor, when it looks into the pump, hands both out in the order of their events.
+  // In rounds: SysMonitor, when it looks into the pump, hands both out in the order of their
+  // events.
   for (int round = 0; round < 300 && !seen; ++round) {
     TcpPair request, answer;
     std::atomic<int> waiting{0};

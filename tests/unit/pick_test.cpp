@@ -1,4 +1,6 @@
 // In which order a carrier runs what its queues hold: pick_next by itself, no scheduler is started.
+#include "scheduler/pick.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "platform/clock.h"
 #include "scheduler/internal.h"
-#include "scheduler/pick.h"
 
 namespace wisp {
 namespace {
