@@ -27,13 +27,15 @@ TEST(IoWait, ReceiveTimeout) {
 // Of two that become ready one after the other the one with the answer runs first.
 TEST(IoWait, AnAnswerGoesAheadOfARequest) {
   if (carriers() != 1) GTEST_SKIP() << "with one carrier: nobody else takes one of them";
-  bool seen = false;
-  // In rounds: SysMonitor, when it looks into the pump, hands both out in the order of their
-  // events.
-  for (int round = 0; round < 300 && !seen; ++round) {
-    TcpPair request, answer;
+  int first = 0, rounds = 0;
+  // Nine times in ten, and never if it does not (0 of 1,200 rounds): SysMonitor, when it looks into
+  // the pump, hands both out in the order of their events. On a machine that others use as well it
+  // may do so often for a while.
+  while (rounds < 100 || (10 * first <= rounds && rounds < 1000)) {
+    ++rounds;
+    TcpPair request, answer, former;
     std::atomic<int> waiting{0};
-    char order[2] = {0, 0};
+    char order[3] = {0, 0, 0};
     std::atomic<uint32_t> said{0};
     auto reads = [&](int fd, char name) {
       char c;
@@ -42,20 +44,28 @@ TEST(IoWait, AnAnswerGoesAheadOfARequest) {
       order[said++] = name;
     };
     run_tasks({[&] { reads(request.b, 'r'); }, [&] { reads(answer.a, 'a'); },
+               [&] { reads(former.b, 'f'); },
                [&] {
-                 for (int i = 0; i < 10 || waiting.load() != 2; ++i) {
-                   RuntimeEntry entry;
-                   yield_current(entry.task());
-                 }
+                 auto yield_until = [](auto holds) {
+                   for (int i = 0; i < 10 || !holds(); ++i) {
+                     RuntimeEntry entry;
+                     yield_current(entry.task());
+                   }
+                 };
+                 yield_until([&] { return waiting.load() == 3; });
+                 // Whoever waits in the pump leaves it with this one.
+                 ::send(former.a, "x", 1, 0);
+                 yield_until([&] { return said.load() == 1; });
                  ::send(request.a, "x", 1, 0);
                  ::send(answer.b, "x", 1, 0);
                  // Until the next look into the pump is due.
                  for (uint64_t end = ticks() + us_to_ticks(100); ticks() < end;) cpu_pause();
                }});
-    seen = order[0] == 'a' && order[1] == 'r';
+    if (order[1] == 'a') ++first;
     close_fd(request.a), close_fd(request.b), close_fd(answer.a), close_fd(answer.b);
+    close_fd(former.a), close_fd(former.b);
   }
-  EXPECT_TRUE(seen);
+  EXPECT_GT(10 * first, rounds);
 }
 
 TEST(IoWait, AcceptOneByOneAmongMany) {
