@@ -195,7 +195,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
   };
   if (call.straight()) return once(messages, count, flags, timeout);
   auto plain = [&] { return once(messages, count, flags, timeout); };
-  if (!call.has_record() || count == 0) return call.make(plain);
+  if (!call.has_record() || count == 0 || has_low_water(call)) return call.make(plain);
   // As in the kernel, the timeout is looked at after each message only (recvmmsg(2), BUGS).
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   bool one = (flags & MSG_WAITFORONE) != 0;

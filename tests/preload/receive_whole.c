@@ -74,17 +74,18 @@ static void* waits_for_mark(void* argument) {
   struct sender s = {p->fd[1], 4, 0};
   pthread_t t = java(sends, &s);
   char bytes[kSize];
-  struct iovec part = {bytes + 24, 6};
-  struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-  long r = recv(p->fd[0], bytes, kSize, 0);
+  struct iovec parts[2] = {{bytes + 24, 3}, {bytes + 27, 3}};
+  struct msghdr m = {.msg_iov = &parts[0], .msg_iovlen = 1};
+  struct mmsghdr last = {.msg_hdr = {.msg_iov = &parts[1], .msg_iovlen = 1}};
+  long r = recv(p->fd[0], bytes, 24, 0);
   CHECK(r >= mark && s.sent >= mark);
-  CHECK(r <= 24);
   while (r < 24) {
     long more = read(p->fd[0], bytes + r, (size_t)(24 - r));  // less than the mark is asked for
     CHECK(more > 0 && (more >= mark || r + more == 24));
     r += more;
   }
-  CHECK(recvmsg(p->fd[0], &m, 0) == 6 && s.sent >= 30);
+  CHECK(recvmsg(p->fd[0], &m, 0) == 3);
+  CHECK(recvmmsg(p->fd[0], &last, 1, 0, NULL) == 1 && last.msg_len == 3 && s.sent >= 30);
   mark = 1;
   CHECK(setsockopt(p->fd[0], SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark) == 0);
   for (r = 30; r < kSize;) {
