@@ -13,6 +13,7 @@
 #include "coroutine/stack.h"
 #include "coroutine/thread_block.h"
 #include "interpose/entry.h"
+#include "io/epoll_set.h"
 #include "platform/kernel.h"
 #include "scheduler/lent.h"
 #include "signal/task_signals.h"
@@ -22,8 +23,14 @@ namespace wisp {
 char* const* (*g_exec_environment)(const char* path, char* const envp[]) = nullptr;
 void (*g_before_exit)() = nullptr;
 
-// In the child of every fork, also of those that libc makes itself (forkpty, daemon), before the
-// handlers of who registered later. (_Fork runs none: its child may call little, and execs.)
+// Before every fork, also of those that libc makes itself (forkpty, daemon), after the handlers of
+// who registered later. What another thread registers meanwhile the child may or may not see.
+static void before_fork() {
+  if (interposing()) io::epoll_surrender_all();
+}
+
+// In the child of each of them, before those handlers. (_Fork runs none: its child may call little,
+// and execs.)
 static void in_forked_child() {
   if (!g_interposing.load(std::memory_order_relaxed)) return;
   g_interposing.store(false, std::memory_order_relaxed);
@@ -36,7 +43,7 @@ static void in_forked_child() {
   }
 }
 
-bool process_start() { return pthread_atfork(nullptr, nullptr, &in_forked_child) == 0; }
+bool process_start() { return pthread_atfork(&before_fork, nullptr, &in_forked_child) == 0; }
 
 }  // namespace wisp
 

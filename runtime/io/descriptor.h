@@ -107,6 +107,9 @@ void descriptor_set_timeout(int fd, bool receive, uint64_t ns);
 // What the kernel says of a socket by an option of SOL_SOCKET that is an int, or -errno.
 long socket_option(int fd, int option);
 
+// Calls `what` with each number whose life has `flag`.
+void descriptor_each_with(uint32_t flag, void (*what)(int fd));
+
 // Sets flags in one life; false if that life is over.
 bool descriptor_set_flags(Descriptor* d, uint32_t life, uint32_t set, uint32_t clear);
 

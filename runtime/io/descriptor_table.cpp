@@ -118,6 +118,16 @@ bool descriptor_set_flags(Descriptor* d, uint32_t life, uint32_t set, uint32_t c
   return true;
 }
 
+void descriptor_each_with(uint32_t flag, void (*what)(int fd)) {
+  for (uint32_t first = 0; first < kMaxDescriptors; first += kChunk) {
+    // acquire: pairs with make_chunk.
+    Descriptor* chunk = g_chunks[first >> kChunkBits].load(std::memory_order_acquire);
+    for (uint32_t i = 0; chunk != nullptr && i < kChunk; ++i)
+      if ((chunk[i].state.load(std::memory_order_acquire) & flag) != 0)
+        what(static_cast<int>(first + i));
+  }
+}
+
 uint64_t descriptor_know(int fd, Descriptor* d) {
   // acquire: the words are read after this; see next_life.
   uint64_t s = d->state.load(std::memory_order_acquire);

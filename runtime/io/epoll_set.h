@@ -5,12 +5,12 @@
 //
 // The kernel's instance stays: it holds what the pump cannot serve (descriptors that we did not see
 // created, or that have duplicates; EPOLLEXCLUSIVE and its like), beside the rest or, once somebody
-// looks at the instance that only the kernel can answer, all of it (epoll_surrender). The latter is
-// for the rest of that instance's life.
+// looks at the instance that only the kernel can answer, or the process forks, all of it
+// (epoll_surrender). The latter is for the rest of that instance's life.
 //
-// Differences from the kernel's: /proc/self/fdinfo does not list what is registered here; a
-// child process that inherits the instance finds it empty; events of a descriptor that was closed
-// while a child of fork still has it end with the close.
+// Differences from the kernel's: /proc/self/fdinfo does not list what is registered here; a program
+// that is executed with the instance finds it empty; events of a descriptor that was closed while a
+// child of fork still has it end with the close, in instances made after the fork.
 #pragma once
 #include <poll.h>
 #include <sys/epoll.h>
@@ -39,6 +39,8 @@ void epoll_surrender(int epoll);
 // The same for those of them that may be instances.
 void epoll_surrender_polled(pollfd* fds, nfds_t n);
 void epoll_surrender_selected(int n, const fd_set* in, const fd_set* out, const fd_set* except);
+// Of all instances, those without entries too: before a fork. The child has them in common with us.
+void epoll_surrender_all();
 
 // --- for the descriptor table and the pump; need a RuntimeEntry
 // Something that the node waits for has happened. Under the lock of its chain.

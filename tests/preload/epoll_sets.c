@@ -356,6 +356,40 @@ static void others(void) {
   }
 }
 
+// A child of fork has the instances in common with its parent, entries of before and after the
+// fork.
+static void forked(void) {
+  int early[2], late[2];
+  begin(), tcp_pair(early), tcp_pair(late);
+  int empty = epoll_create1(EPOLL_CLOEXEC);
+  add(early[0], EPOLLIN);
+  CHECK(ready(-1) == 0);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    CHECK(becomes_ready(early[0]) == EPOLLIN);  // what the parent writes
+    get(early[0]);
+    CHECK(ready(-1) == 0);
+    g_epoll = empty;
+    CHECK(becomes_ready(late[0]) == EPOLLIN);
+    get(late[0]);
+    _exit(7);
+  }
+  int full = g_epoll, status = 0;
+  g_epoll = empty, add(late[0], EPOLLIN);
+  put(late[1]);
+  put(early[1]);
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  CHECK(ready(-1) == 0);
+  put(late[1]);
+  CHECK(becomes_ready(late[0]) == EPOLLIN);
+  close(late[0]), end(late[1], -1);
+  g_epoll = full;
+  put(early[1]);
+  CHECK(becomes_ready(early[0]) == EPOLLIN);
+  close(early[0]), end(early[1], -1);
+}
+
 static void* all(void* unused) {
   refuses();
   int fds[2];
@@ -371,6 +405,7 @@ static void* all(void* unused) {
   numbers();
   mixed();
   others();
+  forked();
   return unused;
 }
 
