@@ -28,14 +28,14 @@ WISP_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
 WISP_EXPORT ssize_t write(int fd, const void* buffer, size_t size) {
   if (!on_task()) return real::ensure(), real::write(fd, buffer, size);
   long result = io::write(fd, buffer, size);
-  make_way();
+  after_write(fd);
   return answer(result);
 }
 
 WISP_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {
   if (!on_task()) return real::ensure(), real::writev(fd, parts, count);
   long result = io::write_vector(fd, parts, count);
-  make_way();
+  after_write(fd);
   return answer(result);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "interpose/entry.h"
+#include "io/descriptor.h"
 
 namespace wisp {
 
@@ -19,6 +20,14 @@ inline long answer(long result) {
   if (WISP_LIKELY(result >= 0)) return result;
   errno = static_cast<int>(-result);
   return -1;
+}
+
+// Behind a write on a task. Who has sent a question is in the middle of something.
+inline void after_write(int fd) {
+  if (WISP_LIKELY(!make_way_is_due())) return;
+  const io::Descriptor* d = io::descriptor_find(fd);
+  bool asks = d != nullptr && io::is_opened_connection(d->state.load(std::memory_order_relaxed));
+  make_way(asks ? Midway::Yes : Midway::No);
 }
 
 }  // namespace wisp

@@ -179,7 +179,7 @@ WISP_EXPORT ssize_t send(int fd, const void* buffer, size_t size, int flags) {
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
     return real::ensure(), real::send(fd, buffer, size, flags);
   long result = io::send(fd, buffer, size, flags, nullptr, 0);
-  make_way();
+  after_write(fd);
   return answer(result);
 }
 

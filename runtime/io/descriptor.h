@@ -54,6 +54,12 @@ constexpr uint32_t kCallers = 0xffff0000u;
 inline uint32_t life_of(uint64_t state) { return static_cast<uint32_t>(state >> 32); }
 inline Kind kind_of(uint64_t state) { return static_cast<Kind>(state & kKindMask); }
 
+// A TCP connection that the program has opened, as far as is known: bytes on it are an answer to
+// what it has sent. On one that it has accepted they are the next request.
+inline bool is_opened_connection(uint64_t state) {
+  return (state & (kTcp | kAccepted | kListening)) == kTcp;
+}
+
 struct PollNode;
 struct EpollSet;
 

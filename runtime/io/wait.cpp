@@ -52,11 +52,9 @@ inline std::atomic<uint32_t>* word_of(Descriptor* d, Direction direction) {
   return direction == Direction::In ? &d->in : &d->out;
 }
 
-// Bytes on a connection that the program has opened are an answer to what it has sent; on one that
-// it has accepted they are the next request.
 inline bool brings_answer(const Descriptor* d, Direction direction) {
-  constexpr uint64_t kFlags = kTcp | kAccepted | kListening;
-  return direction == Direction::In && (d->state.load(std::memory_order_relaxed) & kFlags) == kTcp;
+  return direction == Direction::In &&
+         is_opened_connection(d->state.load(std::memory_order_relaxed));
 }
 
 // Parks on that word unless it has moved since `seen` was read.

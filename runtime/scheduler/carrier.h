@@ -3,6 +3,7 @@
 // kernel thread to a task whose carrier was handed off.
 #pragma once
 #include "platform/spin_lock.h"
+#include "scheduler/patience.h"
 #include "scheduler/run_queue.h"
 #include "scheduler/task.h"
 
@@ -75,7 +76,7 @@ struct alignas(128) Carrier {
   mutable struct { std::atomic<uint64_t> run{0}, idle{0}, queued{0}, blocked{0}; } told;
   // SysMonitor's private notes about this carrier.
   uint64_t seen_switches = 0;
-  uint64_t seen_since = 0;
+  Patience patience;
   std::atomic<uint64_t> trim_moves{0};  // when the last pass over stacks began (trim.cpp)
 };
 

@@ -271,28 +271,48 @@ void yield_current(WispTask* self) {
 // See docs/design.md, "Wake-up policy". A chain of tasks that each wake one and make way keeps the
 // ring waiting for so long at most.
 constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
+// A task that never waits, as its answers are always there already, goes on for so long while
+// others queue; in the middle of something for a little longer. SysMonitor would come later.
+constexpr uint64_t kLongRunUs = 500, kLongRunMidwayUs = 750;
 
-void make_way() {
-  WispTask* self = current_task();
+bool make_way_is_due() {
   // The task's own field; relaxed: a thief may empty the slot at any time.
-  if (self->carrier == nullptr ||
-      WISP_LIKELY(self->carrier->next.load(std::memory_order_relaxed) == nullptr))
-    return;
+  const Carrier* c = current_task()->carrier;
+  if (c == nullptr) return false;
+  if (c->next.load(std::memory_order_relaxed) != nullptr) return true;
+  uint64_t now = ticks();
+  return now - c->now >= us_to_ticks(kLongRunUs) && (c->anything_queued() || poll_is_due(now));
+}
+
+static void queue_self(WispTask* self, Carrier* c, Midway midway) {
+  if (tracing()) self->left_by = TraceKind::Yield;
+  self->state.store(TaskState::Ready, std::memory_order_relaxed);
+  if (midway == Midway::No || !c->front.push(self)) push_local(c, self);
+}
+
+void make_way(Midway midway) {
   RuntimeEntry entry;
+  WispTask* self = entry.task();
   Carrier* c = self->carrier;
   // With a carrier idle announce_wake has found that the woken one goes there, or can wait.
   if (c == nullptr || g_scheduler.idle.idle() != 0) return;
   uint64_t now = ticks();
-  if (now >= c->slice_end + us_to_ticks(kMakeWayUs - kSliceUs)) return;
-  WispTask* woken = c->swap_next(nullptr);
-  if (woken == nullptr) return;
-  if (tracing()) self->left_by = TraceKind::Yield;
-  self->state.store(TaskState::Ready, std::memory_order_relaxed);
-  if (now >= c->slice_end)
-    push_local(c, self);
-  else if (WispTask* other = c->swap_next(self))
-    push_local(c, other);
-  switch_out_to(self, woken);
+  WispTask* woken = nullptr;
+  if (now < c->slice_end + us_to_ticks(kMakeWayUs - kSliceUs)) woken = c->swap_next(nullptr);
+  if (woken != nullptr) {
+    if (now < c->slice_end) {
+      if (tracing()) self->left_by = TraceKind::Yield;
+      self->state.store(TaskState::Ready, std::memory_order_relaxed);
+      if (WispTask* other = c->swap_next(self)) push_local(c, other);
+    } else {
+      queue_self(self, c, Midway::No);
+    }
+    switch_out_to(self, woken);
+    return;
+  }
+  if (now - c->now < us_to_ticks(midway == Midway::No ? kLongRunUs : kLongRunMidwayUs)) return;
+  queue_self(self, c, midway);
+  switch_out(self);
 }
 
 // Runs on the new task's stack.

@@ -67,7 +67,7 @@ static bool retake_kept(Carrier* c, WispTask* t) {
   }
   // The carrier is ours, its counters too: its task runs on without it.
   if (const Worker* w = c->worker)
-    add(c->run_ticks, measured_cpu(w, ns_to_ticks(monotonic_ns() - c->seen_since)));
+    add(c->run_ticks, measured_cpu(w, ns_to_ticks(monotonic_ns() - c->patience.since_ns())));
   c->current.store(nullptr, std::memory_order_release);
   trace(c, TraceKind::Preempt, t);
   if (logs(LogKind::Preempt)) log_event(LogKind::Preempt, t, c);
@@ -95,6 +95,14 @@ struct Findings {
   bool pump_was_empty = false, pump_empty = false;  // at the last look, at this one
 };
 
+// Processor time of the kernel thread that the task is on, ns.
+static uint64_t used_by(const WispTask* t) {
+  const Worker* w = t->worker.load(std::memory_order_relaxed);
+  int tid = w != nullptr ? w->tid.load(std::memory_order_relaxed) : 0;
+  uint64_t cpu = tid != 0 ? kernel_thread_cpu_ns(tid) : 0;
+  return cpu != 0 ? cpu : Patience::kUnknown;
+}
+
 static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   Scheduler& s = g_scheduler;
   WispTask* t = c->current.load(std::memory_order_acquire);
@@ -117,7 +125,8 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   bool work = has_next || c->anything_queued() || due || !s.global.empty();
   if (switches != c->seen_switches) {
     c->seen_switches = switches;
-    c->seen_since = now_ns;
+    // Only who keeps others waiting is looked at that closely: it is a system call.
+    c->patience.moved(now_ns, work ? used_by(t) : Patience::kUnknown);
     f->moving = true;
     if (work) f->waiting |= s.idle.idle() != 0;
     return;
@@ -126,15 +135,17 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   uint64_t tick = s.config.sysmon_tick_us * 1000;
   // An idle carrier is the better cure: a thief takes the ring at once, a lone next task after it
   // has seen it wait.
-  if (s.idle.idle() != 0 && now_ns - c->seen_since < 4 * tick) {
+  uint64_t since = c->patience.since_ns();
+  if (s.idle.idle() != 0 && now_ns - since < 4 * tick) {
     f->waiting = true;
     if (due) fire_timers(c, nullptr, now_ns);
     announce_work(Noticer::SysMonitor);
     return;
   }
-  if (now_ns - c->seen_since < tick) {
-    // Not every 100 us until then: on a busy machine the worker may just wait for its processor.
-    f->due = std::min(f->due, c->seen_since + tick);
+  uint64_t look = since + tick;
+  if (now_ns < look || !c->patience.ends(now_ns, used_by(t), tick, &look)) {
+    if (due && now_ns >= since + tick) fire_timers(c, nullptr, now_ns);
+    f->due = std::min(f->due, look);
     return;
   }
   f->waiting = true;

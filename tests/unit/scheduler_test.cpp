@@ -91,6 +91,52 @@ TEST(Scheduler, KernelThreadAndTaskWakeEachOther) {
   EXPECT_EQ(2 * kRounds, ball);
 }
 
+// Who has run for long while others queue makes way for them, be nobody woken by it; not one that
+// is in the middle of something, which goes ahead of the ring.
+TEST(Scheduler, MakesWayAfterALongRun) {
+  if (carriers() != 1) GTEST_SKIP() << "with one carrier: nobody else takes who queues";
+  auto run_for = [](uint64_t us) {
+    for (uint64_t end = ticks() + us_to_ticks(us); ticks() < end;) cpu_pause();
+  };
+  bool stayed = false, stayed_midway = false;
+  int gave_way = 0;
+  constexpr int kRounds = 50;  // some in which the machine stands still, or SysMonitor comes first
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<bool> over{false};
+    std::atomic<int> turns{0};
+    Latch done(2);
+    spawn([&] {
+      spawn([&] {
+        while (!over) {
+          RuntimeEntry entry;
+          ++turns;
+          yield_current(entry.task());
+        }
+        done.count_down();
+      });
+      {
+        RuntimeEntry entry;
+        yield_current(entry.task());
+      }
+      auto others_ran = [&](uint64_t us, Midway midway) {
+        int before = turns;
+        run_for(us);
+        if (make_way_is_due()) make_way(midway);
+        return turns != before;
+      };
+      stayed |= !others_ran(50, Midway::No);
+      gave_way += others_ran(600, Midway::No);
+      stayed_midway |= !others_ran(600, Midway::Yes);
+      over = true;
+      done.count_down();
+    });
+    done.wait();
+  }
+  EXPECT_TRUE(stayed);
+  EXPECT_EQ(kRounds, gave_way);
+  EXPECT_TRUE(stayed_midway);
+}
+
 // Whom a task has woken runs at its next call that makes way; then the task, before those who
 // queue.
 TEST(Scheduler, MakesWayForWhomItHasWoken) {
@@ -128,8 +174,8 @@ TEST(Scheduler, MakesWayForWhomItHasWoken) {
       yield_current(entry.task());  // comes back from the ring, with a slice of its own
       wake(words[0]);
       wake(words[1]);  // w is the next one now, q is in the ring
-      make_way();
-      make_way();  // nobody is woken any more
+      make_way(Midway::No);
+      make_way(Midway::No);  // nobody is woken any more
       says('a');
     });
     done.wait();
