@@ -20,7 +20,7 @@ class Patience {
  public:
   static constexpr uint64_t kUnknown = ~0ull;
   // All in ticks of SysMonitor's.
-  static constexpr uint64_t kStandsStill = 4;  // blocked, if it uses no processor for so long
+  static constexpr uint64_t kStandsStill = 2;  // blocked, if it uses no processor for so long
   static constexpr uint64_t kAtMost = 16;      // whatever it uses
   // Of a tick: so much used since the last progress is progress, and so little less than a tick
   // is one (the two clocks are not read at the same moment).
