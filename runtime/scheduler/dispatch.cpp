@@ -276,12 +276,15 @@ constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
 constexpr uint64_t kLongRunUs = 500, kLongRunMidwayUs = 750;
 
 bool make_way_is_due() {
-  // The task's own field; relaxed: a thief may empty the slot at any time.
-  const Carrier* c = current_task()->carrier;
+  // The task's own fields: the carrier may be taken away from it meanwhile. relaxed: a thief may
+  // empty the slot at any time.
+  const WispTask* self = current_task();
+  const Carrier* c = self->carrier;
   if (c == nullptr) return false;
   if (c->next.load(std::memory_order_relaxed) != nullptr) return true;
   uint64_t now = ticks();
-  return now - c->now >= us_to_ticks(kLongRunUs) && (c->anything_queued() || poll_is_due(now));
+  return now - self->dispatched_at >= us_to_ticks(kLongRunUs) &&
+         (c->anything_queued() || poll_is_due(now));
 }
 
 static void queue_self(WispTask* self, Carrier* c, Midway midway) {
@@ -310,7 +313,8 @@ void make_way(Midway midway) {
     switch_out_to(self, woken);
     return;
   }
-  if (now - c->now < us_to_ticks(midway == Midway::No ? kLongRunUs : kLongRunMidwayUs)) return;
+  uint64_t longest = us_to_ticks(midway == Midway::No ? kLongRunUs : kLongRunMidwayUs);
+  if (now - self->dispatched_at < longest) return;
   queue_self(self, c, midway);
   switch_out(self);
 }
