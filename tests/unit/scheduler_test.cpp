@@ -98,9 +98,9 @@ TEST(Scheduler, MakesWayAfterALongRun) {
   auto run_for = [](uint64_t us) {
     for (uint64_t end = ticks() + us_to_ticks(us); ticks() < end;) cpu_pause();
   };
-  bool stayed = false, stayed_midway = false;
+  bool stayed = false, stayed_midway = false, stayed_before_ring = false;
   int attempts = 0, gave_way = 0;
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 200; ++round) {
     std::atomic<bool> over{false};
     std::atomic<int> turns{0};
     Latch done(2);
@@ -124,7 +124,16 @@ TEST(Scheduler, MakesWayAfterALongRun) {
         return turns != before;
       };
       stayed |= !others_ran(50, Midway::No);
-      bool others = others_ran(600, Midway::No);
+      {
+        RuntimeEntry entry;
+        yield_current(entry.task());
+      }
+      stayed_before_ring |= !others_ran(600, Midway::No);
+      {
+        RuntimeEntry entry;
+        yield_current(entry.task());  // comes back from the ring, whose next turn is in 1 ms
+      }
+      bool others = others_ran(1050, Midway::No);
       // Without a carrier: the machine stood still, and SysMonitor came first.
       if (current_task()->carrier != nullptr) {
         ++attempts;
@@ -139,6 +148,7 @@ TEST(Scheduler, MakesWayAfterALongRun) {
   EXPECT_TRUE(stayed);
   EXPECT_GT(attempts, 0);
   EXPECT_GE(2 * gave_way, attempts);
+  EXPECT_TRUE(stayed_before_ring);
   EXPECT_TRUE(stayed_midway);
 }
 
