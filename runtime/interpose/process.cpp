@@ -25,8 +25,10 @@ void (*g_before_exit)() = nullptr;
 
 // Before every fork, also of those that libc makes itself (forkpty, daemon), after the handlers of
 // who registered later. What another thread registers meanwhile the child may or may not see.
+// Inside the runtime only a crash forks (-XX:OnError): its thread may hold the locks needed here.
 static void before_fork() {
-  if (interposing()) io::epoll_surrender_all();
+  if (interposing() && thread_self().depth.load(std::memory_order_relaxed) == 0)
+    io::epoll_surrender_all();
 }
 
 // In the child of each of them, before those handlers. (_Fork runs none: its child may call little,

@@ -229,6 +229,12 @@ void park_current_until(WispTask* self, uint64_t deadline_ns) {
   timer_disarm(self);
 }
 
+// It leaves, and could go on.
+static inline void leaves_ready(WispTask* self) {
+  if (tracing()) self->left_by = TraceKind::Yield;
+  self->state.store(TaskState::Ready, std::memory_order_relaxed);
+}
+
 void yield_current(WispTask* self) {
   Carrier* c = self->carrier;
   if (WISP_UNLIKELY(c == nullptr)) {
@@ -243,8 +249,7 @@ void yield_current(WispTask* self) {
       c->current.store(self, std::memory_order_release);
       trace(c, TraceKind::Run, self);
     } else {
-      if (tracing()) self->left_by = TraceKind::Yield;
-      self->state.store(TaskState::Ready, std::memory_order_relaxed);
+      leaves_ready(self);
       g_scheduler.global.push(self);
       announce_work();
       switch_out(self);
@@ -262,8 +267,7 @@ void yield_current(WispTask* self) {
       return;
     }
   }
-  if (tracing()) self->left_by = TraceKind::Yield;
-  self->state.store(TaskState::Ready, std::memory_order_relaxed);
+  leaves_ready(self);
   push_local(c, self);
   switch_out(self);
 }
@@ -288,8 +292,7 @@ bool make_way_is_due() {
 }
 
 static void queue_self(WispTask* self, Carrier* c, Midway midway) {
-  if (tracing()) self->left_by = TraceKind::Yield;
-  self->state.store(TaskState::Ready, std::memory_order_relaxed);
+  leaves_ready(self);
   if (midway == Midway::No || !c->front.push(self)) push_local(c, self);
 }
 
@@ -304,8 +307,7 @@ void make_way(Midway midway) {
   if (now < c->slice_end + us_to_ticks(kMakeWayUs - kSliceUs)) woken = c->swap_next(nullptr);
   if (woken != nullptr) {
     if (now < c->slice_end) {
-      if (tracing()) self->left_by = TraceKind::Yield;
-      self->state.store(TaskState::Ready, std::memory_order_relaxed);
+      leaves_ready(self);
       if (WispTask* other = c->swap_next(self)) push_local(c, other);
     } else {
       queue_self(self, c, Midway::No);

@@ -1,3 +1,4 @@
+// When SysMonitor loses patience with a kernel thread: by simulated clocks.
 #include "scheduler/patience.h"
 
 #include <gtest/gtest.h>
