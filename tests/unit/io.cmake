@@ -10,3 +10,9 @@ wisp_unit_test(wisp_overlooked_test
   SOURCES unit/overlooked_test.cpp
   LIBS wisp_io wisp_signal wisp_sync wisp_scheduler)
 wisp_carriers_test(wisp_overlooked_test)
+
+# On its own: its event pump is not the io layer's.
+wisp_unit_test(wisp_watched_pump_test
+  SOURCES unit/watched_pump_test.cpp
+  LIBS wisp_sync wisp_scheduler)
+wisp_carriers_test(wisp_watched_pump_test)

@@ -1,0 +1,81 @@
+// A worker waits in the event pump and has been woken, but the kernel lets something else run on
+// its processor: scheduler/polling.cpp. The pump is one of the test's own, whose waiting poll comes
+// back when the test says so.
+#include <gtest/gtest.h>
+
+#include "scheduler/internal.h"
+#include "scheduler/poller.h"
+#include "sync/sleep.h"
+#include "unit/scheduler_fixture.h"
+
+namespace wisp::test {
+namespace {
+
+std::atomic<bool> g_standing{true};  // who is inside the waiting poll stays there
+std::atomic<bool> g_inside{false};   // somebody is
+std::atomic<bool> g_interrupted{false};
+std::atomic<bool> g_event{false};       // an event that nobody has taken
+std::atomic<uint32_t> g_waited_for{0};  // what the task parks on
+
+int take_event() {
+  if (!g_event.exchange(false)) return 0;
+  g_waited_for = 1;
+  ParkingLot::unpark(&g_waited_for, ~0u);
+  return 1;
+}
+
+int fake_poll(uint64_t deadline_ns) {
+  if (deadline_ns == kDontWait) return take_event();
+  g_inside = true;
+  while (g_standing || (!g_event && !g_interrupted)) usleep(100);
+  g_inside = false;
+  g_interrupted = false;
+  return take_event();
+}
+
+const Poller kFake = {fake_poll, [] { g_interrupted = true; }, [] {}, [] { return true; }};
+
+// With a task parked on the event, and a worker in the pump that does not come out.
+void with_the_poller_standing(const std::function<void(const std::function<bool()>& woken)>& body) {
+  start_scheduler();
+  g_waited_for = 0;
+  g_standing = true;
+  poller_start(&kFake);
+  std::atomic<bool> ran{false};
+  spawn([&] {
+    RuntimeEntry entry;
+    park(&g_waited_for, kForever, [] { return g_waited_for.load() == 0; });
+    ran = true;
+  });
+  ASSERT_TRUE(until([] { return g_inside.load(); }));
+  body([&] { return ran.load(); });
+  g_standing = false;
+  g_interrupted = true;
+  ASSERT_TRUE(until([&] { return ran.load(); }));
+}
+
+TEST(WatchedPump, WhoGoesIdleTakesWhatThePollerHasNotTaken) {
+  if (carriers() == 1) GTEST_SKIP() << "nobody could be in the pump while another goes idle";
+  with_the_poller_standing([](const std::function<bool()>& woken) {
+    spawn([] { g_event = true; });
+    EXPECT_TRUE(until(woken));
+  });
+}
+
+TEST(WatchedPump, WhoIsBusyLooksBetweenTwoTasks) {
+  if (carriers() == 1) GTEST_SKIP();
+  with_the_poller_standing([](const std::function<bool()>& woken) {
+    std::atomic<bool> gave_up{false}, done{false};
+    spawn([&] {
+      g_event = true;
+      while (!woken() && !gave_up) task_yield();  // it never goes idle
+      done = true;
+    });
+    EXPECT_TRUE(until(woken));
+    gave_up = true;
+    ASSERT_TRUE(until([&] { return done.load(); }));
+  });
+}
+
+}  // namespace
+}  // namespace wisp::test
