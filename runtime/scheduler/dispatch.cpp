@@ -276,8 +276,8 @@ void yield_current(WispTask* self) {
 // ring waiting for so long at most.
 constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
 // A task that never waits, as its answers are always there already, goes on for so long while
-// others queue; in the middle of something for a little longer. SysMonitor would come later.
-constexpr uint64_t kLongRunUs = 500, kLongRunMidwayUs = 750;
+// others queue. SysMonitor would come later.
+constexpr uint64_t kLongRunUs = 500;
 
 bool make_way_is_due() {
   // The task's own fields: the carrier may be taken away from it meanwhile. relaxed: a thief may
@@ -291,12 +291,7 @@ bool make_way_is_due() {
          (c->anything_queued() || poll_is_due(now));
 }
 
-static void queue_self(WispTask* self, Carrier* c, Midway midway) {
-  leaves_ready(self);
-  if (midway == Midway::No || !c->front.push(self)) push_local(c, self);
-}
-
-void make_way(Midway midway) {
+void make_way() {
   RuntimeEntry entry;
   WispTask* self = entry.task();
   Carrier* c = self->carrier;
@@ -306,22 +301,21 @@ void make_way(Midway midway) {
   WispTask* woken = nullptr;
   if (now < c->slice_end + us_to_ticks(kMakeWayUs - kSliceUs)) woken = c->swap_next(nullptr);
   if (woken != nullptr) {
+    leaves_ready(self);
     if (now < c->slice_end) {
-      leaves_ready(self);
       if (WispTask* other = c->swap_next(self)) push_local(c, other);
     } else {
-      queue_self(self, c, Midway::No);
+      push_local(c, self);
     }
     switch_out_to(self, woken);
     return;
   }
-  uint64_t longest = us_to_ticks(midway == Midway::No ? kLongRunUs : kLongRunMidwayUs);
-  if (now - self->dispatched_at < longest) return;
-  // Whose answers have come goes first; the others when the ring's turn comes. (For anything in the
-  // ring: 256 connections 1.07 to 1.09 instead of 1.16 to 1.17 of plain's requests,
-  // docs/tried-io.md.)
-  if (midway == Midway::No && c->front.empty() && now < c->ring_due) return;
-  queue_self(self, c, midway);
+  if (now - self->dispatched_at < us_to_ticks(kLongRunUs)) return;
+  // Only for those whose answers have come, or when the ring's turn has. (For anything in the ring:
+  // 256 connections 1.07 to 1.09 instead of 1.16 to 1.17 of plain's requests, docs/tried-io.md.)
+  if (c->front.empty() && now < c->ring_due) return;
+  leaves_ready(self);
+  push_local(c, self);
   switch_out(self);
 }
 

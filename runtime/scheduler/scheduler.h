@@ -41,13 +41,10 @@ void account_io_wait(WispTask* self, uint64_t left);
 void yield_current(WispTask* self);
 // On a task, after a system call that costs microseconds anyway: whom the task has woken, and who
 // still waits for it in the next slot, runs first; then the task. Without one nothing happens,
-// unless the task has run for long and others queue: then they have their turn.
-enum class Midway {
-  No,   // what it was doing is done: it queues behind all others
-  Yes,  // it holds what others may wait for: only behind those of whom the same is true
-};
+// unless the task has run for long and others queue: then they have their turn. Not for a task in
+// the middle of something, which may hold what others wait for.
 bool make_way_is_due();  // inexpensive; false: the other would do nothing
-void make_way(Midway midway);
+void make_way();
 // What a new task runs, on its own stack with depth 0; ends in exit_current. Set before the first
 // task_create (interpose/threads.cpp).
 extern void (*g_task_main)(WispTask*);
