@@ -276,8 +276,8 @@ void yield_current(WispTask* self) {
 // ring waiting for so long at most.
 constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
 // A task that never waits, as its answers are always there already, goes on for so long while
-// others queue. SysMonitor would come later.
-constexpr uint64_t kLongRunUs = 500;
+// others have got answers, and for so long while any others queue. SysMonitor would come later.
+constexpr uint64_t kLongRunUs = 500, kLongestRunUs = 1000;
 
 bool make_way_is_due() {
   // The task's own fields: the carrier may be taken away from it meanwhile. relaxed: a thief may
@@ -310,10 +310,10 @@ void make_way() {
     switch_out_to(self, woken);
     return;
   }
-  if (now - self->dispatched_at < us_to_ticks(kLongRunUs)) return;
-  // Only for those whose answers have come, or when the ring's turn has. (For anything in the ring:
-  // 256 connections 1.07 to 1.09 instead of 1.16 to 1.17 of plain's requests, docs/tried-io.md.)
-  if (c->front.empty() && now < c->ring_due) return;
+  // (After 500 us for anything in the ring: 256 connections 1.07 to 1.09 instead of 1.16 to 1.17 of
+  // plain's requests, docs/tried-io.md.)
+  uint64_t longest = c->front.empty() ? kLongestRunUs : kLongRunUs;
+  if (now - self->dispatched_at < us_to_ticks(longest)) return;
   leaves_ready(self);
   push_local(c, self);
   switch_out(self);

@@ -65,12 +65,12 @@ TEST_P(Pick, TheFrontGoesAheadOfTheRingWhichHasEachSixteenthTurn) {
 }
 
 // Long slices: the ring does not wait for fifteen of them.
-TEST_P(Pick, TheRingHasATurnAfterAMillisecond) {
+TEST_P(Pick, TheRingHasATurnAfterTwoMilliseconds) {
   in_ring('a', 3);
   in_front('A', 9);
   std::string order;
   while (order.size() < 12) {
-    c_->now += us_to_ticks(300);
+    c_->now += us_to_ticks(600);
     order += picks(1);
   }
   EXPECT_EQ(order, "aABCbDEFcGHI");

@@ -97,7 +97,7 @@ TEST(Scheduler, MakesWayAfterALongRun) {
   auto run_for = [](uint64_t us) {
     for (uint64_t end = ticks() + us_to_ticks(us); ticks() < end;) cpu_pause();
   };
-  bool stayed = false, stayed_before_ring = false;
+  bool stayed = false, stayed_for_the_ring = false;
   int attempts = 0, gave_way = 0;
   for (int round = 0; round < 200; ++round) {
     std::atomic<bool> over{false};
@@ -127,10 +127,10 @@ TEST(Scheduler, MakesWayAfterALongRun) {
         RuntimeEntry entry;
         yield_current(entry.task());
       }
-      stayed_before_ring |= !others_ran(600);
+      stayed_for_the_ring |= !others_ran(600);
       {
         RuntimeEntry entry;
-        yield_current(entry.task());  // comes back from the ring, whose next turn is in 1 ms
+        yield_current(entry.task());
       }
       bool others = others_ran(1050);
       // Without a carrier: the machine stood still, and SysMonitor came first.
@@ -146,7 +146,7 @@ TEST(Scheduler, MakesWayAfterALongRun) {
   EXPECT_TRUE(stayed);
   EXPECT_GT(attempts, 0);
   EXPECT_GE(2 * gave_way, attempts);
-  EXPECT_TRUE(stayed_before_ring);
+  EXPECT_TRUE(stayed_for_the_ring);
 }
 
 // Whom a task has woken runs at its next call that makes way; then the task, before those who
