@@ -24,7 +24,7 @@ inline long answer(long result) {
 
 // Behind a write on a task. Not for who has sent a question: it is in the middle of something, and
 // holds what others may wait for, a connection to the database. (With 256 connections to a servlet
-// and 32 to the database ten of these were held by tasks that had made way so, 6 ms each.)
+// and 32 to the database some ten of these were held by tasks that had made way so, 6 ms each.)
 inline void after_write(int fd) {
   if (WISP_LIKELY(!make_way_is_due())) return;
   const io::Descriptor* d = io::descriptor_find(fd);

@@ -1,10 +1,12 @@
 // The event pump's place in the scheduler: who looks at it, who waits in it, where what it wakes
 // goes. Three kinds of visit:
 //   - an idle worker waits in it (at most one; it is the last to be chosen for other work);
-//   - a busy carrier looks every now and then between two tasks, and before it goes idle, also
-//     while one waits there: the kernel may have woken that one behind who made the event, who goes
-//     on (a back end answered for 200 us and more on one processor, the other one had nothing);
-//   - SysMonitor looks when no carrier has looked for some 250 us.
+//   - a busy carrier looks every now and then between two tasks, and before it goes idle. Also
+//     while a worker waits there: that one may have been woken and not run yet, if the kernel has
+//     put it on the processor of the event's maker, who goes on (seen with a back end: 250 us and
+//     more, the other processor idle);
+//   - SysMonitor looks when no carrier has looked for some 250 us (400 where the last looked
+//     beside a waiting worker and found nothing).
 // Who leaves the pump sends another worker there if that pays (attendance.h).
 #include "platform/backoff.h"
 #include "scheduler/internal.h"
@@ -18,7 +20,7 @@ std::atomic<uint64_t> g_poll_at{~0ull};
 
 // Between two looks of busy carriers, all together. A look costs about half a microsecond.
 constexpr uint64_t kBusyPollUs = 50;
-// The same while a worker waits there and the last look was in vain.
+// The same after a look in vain while a worker waits there.
 constexpr uint64_t kWatchedPollUs = 200;
 
 // One looker at a time: epoll_wait hands an edge to one caller only, and two lookers would only
@@ -72,9 +74,10 @@ static uint32_t look_and_let_go(const Poller* poller, Carrier* into, Take take) 
   while (poller->poll(kDontWait) == kPollBatch && take == Take::All) {
   }
   me.collect = nullptr;
-  g_poll_at.store(ticks() + us_to_ticks(kBusyPollUs), std::memory_order_relaxed);
-  g_looking.store(0, std::memory_order_release);
   uint32_t n = woken.count;
+  uint64_t pause = n == 0 && g_scheduler.idle.polling() ? kWatchedPollUs : kBusyPollUs;
+  g_poll_at.store(ticks() + us_to_ticks(pause), std::memory_order_relaxed);
+  g_looking.store(0, std::memory_order_release);
   hand_out(&woken, into);
   // A carrier between two tasks runs a single one itself, at once.
   bool next = into != nullptr && take == Take::OneBatch;
@@ -85,14 +88,9 @@ static uint32_t look_and_let_go(const Poller* poller, Carrier* into, Take take) 
 uint32_t poll_events(Carrier* into) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr) return 0;
-  bool watched = g_scheduler.idle.polling();
-  if (into == nullptr && watched) return 0;
   if (g_looking.exchange(1, std::memory_order_acquire) != 0) return 0;
   if (into != nullptr) bump(into->polls);
-  uint32_t n = look_and_let_go(poller, into, Take::OneBatch);
-  if (watched && n == 0)
-    g_poll_at.store(ticks() + us_to_ticks(kWatchedPollUs), std::memory_order_relaxed);
-  return n;
+  return look_and_let_go(poller, into, Take::OneBatch);
 }
 
 void pump_may_be_empty() {

@@ -72,18 +72,22 @@ TEST(Overlooked, ATimerOfAHandedOffTaskOnABusyCarrier) {
   start_scheduler();
   std::atomic<bool> stop{false};
   std::atomic<int> left{0};
+  auto switches_all_the_time = [&] {
+    while (!stop) task_yield();
+    --left;
+  };
   for (uint32_t i = 0; i < 2 * g_scheduler.carrier_count; ++i) {
     ++left;
-    spawn([&] {
-      while (!stop) task_yield();
-      --left;
-    });
+    spawn(switches_all_the_time);
   }
   std::atomic<bool> back{false}, without_carrier{false};
   std::atomic<uint32_t> tid{0};
   ++left;
   spawn([&] {
     WispTask* self = current_task();
+    // Somebody waits on this carrier too: the others may all be on another one.
+    ++left;
+    spawn(switches_all_the_time);
     without_carrier = compute_until([&] { return self->handoff.load() == HandOff::Taken; });
     tid = self->tid;
     task_sleep_until(monotonic_ns() + 500'000'000);
