@@ -80,7 +80,7 @@ struct alignas(128) Carrier {
   std::atomic<uint64_t> trim_moves{0};  // when the last pass over stacks began (trim.cpp)
 };
 
-// Tasks chained by queue_next, while no queue holds them.
+// Tasks chained by queue_next.
 struct TaskList {
   WispTask* head = nullptr;
   WispTask* tail = nullptr;

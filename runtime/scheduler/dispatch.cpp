@@ -277,7 +277,7 @@ void yield_current(WispTask* self) {
 constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
 // A task that never waits, as its answers are always there already, goes on for so long while
 // others have got answers, and for so long while any others queue. SysMonitor would come later.
-constexpr uint64_t kLongRunUs = 500, kLongestRunUs = 1000;
+constexpr uint64_t kLongRunUs = 200, kLongestRunUs = 1000;
 
 bool make_way_is_due() {
   // The task's own fields: the carrier may be taken away from it meanwhile. relaxed: a thief may
@@ -288,7 +288,7 @@ bool make_way_is_due() {
   if (c->next.load(std::memory_order_relaxed) != nullptr) return true;
   uint64_t now = ticks();
   return now - self->dispatched_at >= us_to_ticks(kLongRunUs) &&
-         (c->anything_queued() || poll_is_due(now));
+         (c->anything_queued() || g_scheduler.global.has_answers() || poll_is_due(now));
 }
 
 void make_way() {
@@ -312,7 +312,7 @@ void make_way() {
   }
   // (After 500 us for anything in the ring: 256 connections 1.07 to 1.09 instead of 1.16 to 1.17 of
   // plain's requests, docs/tried-io.md.)
-  uint64_t longest = c->front.empty() ? kLongestRunUs : kLongRunUs;
+  uint64_t longest = answers_wait(c) ? kLongRunUs : kLongestRunUs;
   if (now - self->dispatched_at < us_to_ticks(longest)) return;
   leaves_ready(self);
   push_local(c, self);

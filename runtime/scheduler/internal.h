@@ -17,20 +17,26 @@
 namespace wisp {
 
 // Runnable tasks without a carrier: woken by kernel threads, by handed-off tasks, by SysMonitor,
-// and what overflows a ring. Its lock is a leaf.
+// and what overflows a ring. Who has got an answer (pick.h) goes ahead. Its lock is a leaf.
 class GlobalQueue {
  public:
   void push(WispTask* task);
+  void push_answer(WispTask* task);
+  // Null: there is none.
   WispTask* pop();
+  WispTask* pop_answer();
+  WispTask* pop_other();
   // A look without the lock; a waker's full fence or the next tick covers what it misses.
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
   uint32_t size() const { return size_.load(std::memory_order_relaxed); }
+  bool has_answers() const { return answers_left_.load(std::memory_order_relaxed) != 0; }
 
  private:
+  void count();  // under the lock
+
   SpinLock lock_;
-  WispTask* head_ = nullptr;
-  WispTask* tail_ = nullptr;
-  std::atomic<uint32_t> size_{0};
+  TaskList answers_, others_;
+  std::atomic<uint32_t> size_{0}, answers_left_{0};
 };
 
 struct Scheduler {

@@ -44,12 +44,7 @@ void wake_worker(Worker* w, WakeWord what) {
 }
 
 static void hand_out(TaskList* woken, Carrier* into) {
-  while (WispTask* t = woken->pop()) {
-    if (into != nullptr)
-      queue_arrival(into, t);
-    else
-      g_scheduler.global.push(t);
-  }
+  while (WispTask* t = woken->pop()) queue_arrival(into, t);
 }
 
 // The one sent is a spare again when it arrives (sleep_until_bound). Who announces work meanwhile

@@ -19,21 +19,42 @@ namespace wisp {
 Scheduler g_scheduler;
 void (*g_deliver_signals)(ThreadSelf&) = nullptr;
 
+void GlobalQueue::count() {
+  size_.store(answers_.count + others_.count, std::memory_order_relaxed);
+  answers_left_.store(answers_.count, std::memory_order_relaxed);
+}
+
 void GlobalQueue::push(WispTask* task) {
-  task->queue_next = nullptr;
   SpinGuard guard(lock_);
-  (tail_ != nullptr ? tail_->queue_next : head_) = task;
-  tail_ = task;
-  size_.store(size() + 1, std::memory_order_relaxed);
+  others_.append(task);
+  count();
+}
+
+void GlobalQueue::push_answer(WispTask* task) {
+  SpinGuard guard(lock_);
+  answers_.append(task);
+  count();
 }
 
 WispTask* GlobalQueue::pop() {
   SpinGuard guard(lock_);
-  WispTask* t = head_;
-  if (t == nullptr) return nullptr;
-  head_ = t->queue_next;
-  if (head_ == nullptr) tail_ = nullptr;
-  size_.store(size() - 1, std::memory_order_relaxed);
+  WispTask* t = answers_.pop();
+  if (t == nullptr) t = others_.pop();
+  count();
+  return t;
+}
+
+WispTask* GlobalQueue::pop_answer() {
+  SpinGuard guard(lock_);
+  WispTask* t = answers_.pop();
+  count();
+  return t;
+}
+
+WispTask* GlobalQueue::pop_other() {
+  SpinGuard guard(lock_);
+  WispTask* t = others_.pop();
+  count();
   return t;
 }
 

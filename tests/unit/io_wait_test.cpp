@@ -28,9 +28,8 @@ TEST(IoWait, ReceiveTimeout) {
 TEST(IoWait, AnAnswerGoesAheadOfARequest) {
   if (carriers() != 1) GTEST_SKIP() << "with one carrier: nobody else takes one of them";
   int first = 0, rounds = 0;
-  // Nine times in ten, and never if it does not (0 of 1,200 rounds): SysMonitor, when it looks into
-  // the pump, hands both out in the order of their events. On a machine that others use as well it
-  // may do so often for a while.
+  // In all of ten times 100 rounds, and in none of 1,200 if it does not. But the two may come in
+  // two looks into the pump, on a machine that others use as well.
   while (rounds < 100 || (10 * first <= rounds && rounds < 1000)) {
     ++rounds;
     TcpPair request, answer, former;

@@ -25,15 +25,19 @@ class Pick : public testing::TestWithParam<bool> {
   void TearDown() override {
     g_scheduler.carriers = nullptr;
     g_scheduler.carrier_count = 0;
+    EXPECT_TRUE(g_scheduler.global.empty());
+    EXPECT_FALSE(g_scheduler.global.has_answers());
   }
 
   void in_ring(char first, int count) {
     for (int i = 0; i < count; ++i) push_local(c_, named(static_cast<char>(first + i)));
   }
-  void in_front(char first, int count) {
+  void in_front(char first, int count) { answers(c_, first, count); }
+  // into nullptr: who has looked into the event pump owns no carrier.
+  void answers(Carrier* into, char first, int count) {
     for (int i = 0; i < count; ++i) {
       named(static_cast<char>(first + i))->awaits_answer = true;
-      queue_arrival(c_, named(static_cast<char>(first + i)));
+      queue_arrival(into, named(static_cast<char>(first + i)));
     }
   }
   // Each pick takes no time, so that no slice ends by itself.
@@ -95,6 +99,25 @@ TEST_P(Pick, OnlyAnAnswerGoesAhead) {
   EXPECT_EQ(picks(9), "a1bwc");
 }
 
+// The answers that SysMonitor has found wait the longest already; its other finds do not go ahead.
+TEST_P(Pick, AnAnswerWithoutACarrierGoesAhead) {
+  in_ring('a', 3);
+  in_front('A', 14);
+  queue_arrival(nullptr, named('w'));
+  answers(nullptr, '1', 3);
+  EXPECT_TRUE(any_work_visible());
+  EXPECT_EQ(g_scheduler.global.size(), 4u);
+  // The ring has its turn; then, at each eighth look, one of the global queue.
+  EXPECT_EQ(picks(21), "a123ABCwDEFGHIJKLbMNc");
+}
+
+// Nor do they starve the ring.
+TEST_P(Pick, AnswersWithoutACarrierTakeTurnsWithTheRing) {
+  in_ring('a', 2);
+  answers(nullptr, 'A', 17);
+  EXPECT_EQ(picks(19), "aABCDEFGHIJKLMNObPQ");
+}
+
 // What tasks wake runs in its waker's slice; at its end the queues have a turn, and no task of
 // theirs waits for ever.
 TEST_P(Pick, AChainOfWokenTasksStarvesNobody) {
@@ -112,6 +135,24 @@ TEST_P(Pick, AChainOfWokenTasksStarvesNobody) {
   std::string sorted(order);
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(sorted, "123456abcdefghijklm") << order;
+}
+
+// Nor those that no carrier has brought in: with nothing else in the queues.
+TEST_P(Pick, AChainOfWokenTasksStarvesNoAnswer) {
+  answers(nullptr, '1', 2);
+  queue_arrival(nullptr, named('w'));
+  std::string order;
+  for (int i = 0; i < 40 && order.size() < 3; ++i) {
+    c_->now += us_to_ticks(250);
+    c_->swap_next(named('Z'));
+    std::string one = picks(1);
+    if (one != "Z") order += one;
+    c_->swap_next(nullptr);
+    while (c_->pop() != nullptr) {  // the displaced one
+    }
+  }
+  std::sort(order.begin(), order.end());
+  EXPECT_EQ(order, "12w");
 }
 
 // A worker that looks for work, and who decides whether to wake one, see them.
