@@ -29,7 +29,7 @@ void stack_release(Stack* stack);
 // again, and the call interrupts other processors: for flows that rest for long.
 size_t stack_trim_below(const Stack& stack, const void* sp);
 
-// Where the first frame goes: `top` (the stack's own, if null) less an offset below 1 KiB that
+// Where the first frame goes: `top` (the stack's own, if null) less an offset below 512 bytes that
 // differs from stack to stack. Tops lie alike in their pages; without it the hot frames of all
 // parked coroutines share a few of the 64 sets of the L1 cache (a ring of 64 coroutines: 15
 // instead of 19 ns a switch). Offsets over the whole page make it 9, but cost half a page of memory
