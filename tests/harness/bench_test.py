@@ -49,6 +49,8 @@ class Arguments(unittest.TestCase):
             (["http", "--rows", "json,yield"], "--rows: 'yield' matches none of plaintext, "),
             (["goals", "--rows", ""], "--rows: '' matches none of"),
             (["goals", "--connections", "64"], "--connections: goes with the workloads http, rpc only"),
+            (["goals", "--generator", "wrk"], "--generator: goes with the workloads http, rpc only"),
+            (["rpc", "--generator", "ab"], "--generator: 'ab' is not known; takes wrk or h2load"),
             (["http", "--connections", ""], "--connections: '' is not a list of whole numbers from 1 to 1000"),
             (["http", "--connections", "64,0"], "--connections: '64,0' is not a list"),
             (["rpc", "--connections", "1001"], "--connections: '1001' is not a list"),

@@ -20,7 +20,8 @@ class Silent:
 
 def context(jdks=(), chosen=(), **options):
     """A quick run of two rounds, unless told otherwise."""
-    given = dict({"full": False, "minutes": None, "runs": 2, "rows": None, "connections": None, "out": None}, **options)
+    given = dict({"full": False, "minutes": None, "runs": 2, "rows": None, "connections": None, "out": None,
+                  "generator": "wrk"}, **options)
     return command.Context(argparse.Namespace(**given), list(jdks), list(chosen))
 
 

@@ -2,6 +2,7 @@
 PostgreSQL, or with a server that fails; over how many connections. No server of theirs is started."""
 
 import argparse
+import contextlib
 import http.server
 import os
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from wisplib import jdks, jvm  # noqa: E402
-from wisplib.bench import command, profile, runner, servers, wrk  # noqa: E402
+from wisplib.bench import command, generator, h2load, profile, runner, servers, wrk  # noqa: E402
 import fakes  # noqa: E402
 
 LINE = ("Running 2s test @ http://127.0.0.1:1/hello\n"
@@ -46,6 +47,84 @@ class Wrk(unittest.TestCase):
         self.assertIn("percentile(99.9)", script)
 
 
+class H2load(unittest.TestCase):
+    SUMMARY = ("finished in 2.01s, 1.5 req/s, 3.77MB/s\n"
+               "requests: 3 total, 5 started, 3 done, 3 succeeded, 0 failed, 0 errored, 0 timeout\n"
+               "status codes: 4 2xx, 0 3xx, 0 4xx, 0 5xx\n"
+               "traffic: 7.53MB (7896352) total, 5.04MB (5286575) headers (space savings 0.00%), 28B (28) data\n")
+    TIMES = ["1795643376694025\t200\t2850\n", "1795643376694037\t200\t1000\n", "1795643376694045\t200\t40001\n"]
+    # Of a server that sends no reason phrase.
+    UNSEEN = SUMMARY.replace("4 2xx", "0 2xx").replace("3 succeeded, 0 failed", "0 succeeded, 3 failed")
+
+    def test_figures(self):
+        figures = {"requests": 3, "per_s": 1.5, "p50_ms": 2.85, "p99_ms": 40.001, "p99_9_ms": 40.001, "max_ms": 40.001}
+        self.assertEqual(h2load.parse(self.SUMMARY, self.TIMES, 2, None), figures)
+        self.assertEqual(h2load.parse(self.SUMMARY, self.TIMES, 2, 7), figures)
+        self.assertEqual(h2load.parse(self.UNSEEN, self.TIMES, 2, 7), figures)
+
+    def test_percentiles(self):
+        summary = self.SUMMARY.replace("3 done", "1000 done").replace("5 started", "1000 started")
+        values = h2load.parse(summary, [f"1 200 {n}" for n in range(1000, 0, -1)], 1, None)
+        self.assertEqual([values[k] for k in ("p50_ms", "p99_ms", "p99_9_ms")], [0.501, 0.991, 1.0])
+
+    def test_errors_have_no_figure(self):
+        for was, wrong, said in (("0 errored", "7 errored", "7 errored"), ("0 timeout", "7 timeout", "7 timeout"),
+                                 ("0 4xx", "7 4xx", "7 wrong status of 3"), ("0 5xx", "7 5xx", "7 wrong status of 3"),
+                                 ("0 3xx", "7 3xx", "7 wrong status of 3"), ("3 done", "0 done", "no answer at all"),
+                                 ("requests:", "", "no result of h2load"), ("(28) data", "(27) data", "27 bytes for 3 to 5 answers of 7"),
+                                 ("(28) data", "(14) data", "14 bytes"), ("(28) data", "(42) data", "42 bytes")):
+            for summary in (self.SUMMARY, self.UNSEEN):
+                with self.subTest(wrong), self.assertRaisesRegex(jvm.Failure, said):
+                    h2load.parse(summary.replace(was, wrong), self.TIMES, 2, 7)
+        with self.assertRaisesRegex(jvm.Failure, "wrote down 2 of 3"):
+            h2load.parse(self.SUMMARY, self.TIMES[1:], 2, 7)
+        with self.assertRaisesRegex(jvm.Failure, "no status .* no fixed size"):
+            h2load.parse(self.UNSEEN, self.TIMES, 2, None)
+
+    def test_what_it_cannot_do(self):
+        command.load_workloads()
+        rows = {load.name: h2load.cannot(load) for load in sys.modules["wisplib.bench.workloads.http"].WORKLOADS[0].loads()}
+        self.assertRegex(rows.pop("mix"), "a mix needs wrk")
+        self.assertRegex(rows.pop("fortunes"), "not fixed")
+        self.assertEqual(set(rows.values()), {None})
+
+    @unittest.skipIf(shutil.which("h2load") is None, "h2load is not installed")
+    def test_a_server(self):
+        for phrase in ("OK", ""):
+            with self.subTest(phrase), answering(lambda asked, phrase=phrase: (200, phrase)) as url:
+                values = h2load.run(url + "/a", 2, 1, size=5)
+                self.assertGreater(values["requests"], 0)
+                self.assertEqual(values["per_s"], values["requests"])
+                self.assertLessEqual(values["p50_ms"], values["p99_9_ms"])
+                with self.assertRaisesRegex(jvm.Failure, "answers of 6"):
+                    h2load.run(url + "/a", 2, 1, size=6)
+        with answering(lambda asked: (500, "No")) as url, self.assertRaisesRegex(jvm.Failure, "wrong status"):
+            h2load.run(url + "/a", 2, 1, size=5)
+
+
+@contextlib.contextmanager
+def answering(answer):
+    """The address of a server that answers a path with 5 bytes, and the status and phrase that answer(path) says."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            self.send_response(*answer(self.path))
+            self.send_header("Content-Length", "5")
+            self.end_headers()
+            self.wfile.write(b"hello")
+
+        def log_message(self, *_):
+            pass
+    listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.server_port}"
+    finally:
+        listener.shutdown()
+        listener.server_close()
+
+
 class Mix(unittest.TestCase):
     def test_the_names_and_shares(self):
         command.load_workloads()
@@ -60,28 +139,14 @@ class Mix(unittest.TestCase):
     def test_each_path_is_asked_for_so_often(self):
         asked = []
 
-        class Counting(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                asked.append(self.path)
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-        listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counting)
-        threading.Thread(target=listener.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{listener.server_port}"
-        try:
+        def count(path):
+            asked.append(path)
+            return 200, "OK"
+        with answering(count) as url:
             values = wrk.run(url, 1, 1, [(70, "/a"), (30, "/b")])
             self.assertGreater(values["requests"], 0)
             with self.assertRaisesRegex(jvm.Failure, "percentages do not make 100"):
                 wrk.run(url, 1, 1, [(70, "/a"), (29, "/b")])
-        finally:
-            listener.shutdown()
-            listener.server_close()
         self.assertEqual(set(asked[:50]), {"/a", "/b"})
         spread = 4 * (0.7 * 0.3 / len(asked)) ** 0.5
         self.assertAlmostEqual(asked.count("/a") / len(asked), 0.7, delta=spread)
@@ -89,8 +154,8 @@ class Mix(unittest.TestCase):
 
 class Cpu(unittest.TestCase):
     def test_per_request(self):
-        self.assertEqual(wrk.costs(1000, 0.05, 0.02, 0.01),
-                         {"cpu_us": 50, "beside_cpu_us": 20, "wrk_cpu_us": 10, "all_cpu_us": 80})
+        self.assertEqual(generator.costs(1000, 0.05, 0.02, 0.01),
+                         {"cpu_us": 50, "beside_cpu_us": 20, "load_cpu_us": 10, "all_cpu_us": 80})
 
     def test_per_core(self):
         command.load_workloads()
@@ -169,9 +234,10 @@ class Servers(unittest.TestCase):
                 yield servers.Load(name, name.upper(), "Program", (), needs, "/", None, (jvm.PLAIN,), None)
 
     class Fake(servers.Server):
-        started, loaded, ends_well = [], [], True
+        started, loaded, loads_by, ends_well = [], [], [], True
 
-        def __init__(self, jdk, kind, program, arguments, needs, connections):
+        def __init__(self, jdk, kind, program, arguments, needs, connections, load_by):
+            self.loads_by.append(load_by)
             self.started.append((needs, connections))
             self.warm = set()
 
@@ -187,14 +253,14 @@ class Servers(unittest.TestCase):
         self.saved = (servers.Server, servers.build, servers.missing, wrk.require, jvm.require_library)
         servers.Server, servers.build, servers.missing = self.Fake, lambda: None, lambda need: None
         wrk.require = jvm.require_library = lambda: None
-        self.Fake.started, self.Fake.loaded, self.Fake.ends_well = [], [], True
+        self.Fake.started, self.Fake.loaded, self.Fake.loads_by, self.Fake.ends_well = [], [], [], True
 
     def tearDown(self):
         servers.Server, servers.build, servers.missing, wrk.require, jvm.require_library = self.saved
 
-    def run_pair(self, rows=None, **options):
+    def run_pair(self, rows=None, workload=Pair, **options):
         jdk = jdks.Jdk(*[25 if f == "major" else f for f in jdks.Jdk._fields])
-        return runner.run(self.Pair(), fakes.context([jdk], rows=rows, **options), fakes.Silent())
+        return runner.run(workload(), fakes.context([jdk], rows=rows, **options), fakes.Silent())
 
     def test_loads_of_one_program_share_a_server(self):
         results = self.run_pair()
@@ -244,6 +310,19 @@ class Servers(unittest.TestCase):
                 self.assertIn("wrk is not installed", self.run_pair().unavailable)
             finally:
                 os.environ["PATH"] = before
+
+    def test_the_generator(self):
+        self.run_pair(runs=1)
+        self.assertEqual(self.Fake.loads_by, [wrk])
+        results = self.run_pair(runs=1, generator="h2load")
+        # Pair's answers are not compared, so their size is not known.
+        self.assertIn("a: h2load tells Tomcat's answers by their size, which is not fixed here", results.unavailable)
+
+        class Known(self.Pair):
+            def loads(self):
+                return [load._replace(answer="right") for load in super().loads()]
+        self.run_pair(runs=1, generator="h2load", workload=Known)
+        self.assertEqual(self.Fake.loads_by, [wrk, h2load])
 
     def test_a_server_found_at_its_end_to_be_plain_has_no_figures(self):
         self.Fake.ends_well = False

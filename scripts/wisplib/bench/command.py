@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from .. import jdks, jvm
-from . import machine, report, runner
+from . import generator, machine, report, runner
 
 # Seconds of --minutes that are kept for the plots and for servers that end.
 AT_THE_END = 25
@@ -28,7 +28,7 @@ class Context:
         self.full, self.timed, self.out, self.interrupted = options.full, bool(options.minutes), options.out, False
         self.quick = not (self.full or self.timed)
         self.runs = options.runs or (5 if options.full or options.minutes else 3)
-        self.rows, self.connections = options.rows, options.connections
+        self.rows, self.connections, self.generator = options.rows, options.connections, options.generator
         self.jdks = found
         self.ahead = list(chosen)  # the present workload and those after it
         self.end = time.monotonic() + 60 * options.minutes - AT_THE_END if options.minutes else None
@@ -100,8 +100,10 @@ def parse(arguments, workloads):
     parser.add_argument("--runs", metavar="N", help="runs of each, 1 to 1000 (default: quick 3, else 5)")
     parser.add_argument("--rows", metavar="LIST", help=f"{with_rows(workloads.values())}: only these rows, by name or pattern")
     takers = [w.name for w in workloads.values() if w.takes_connections]
-    parser.add_argument("--connections", metavar="LIST", help=f"{', '.join(takers)}: wrk's connections, each 1 to 1000, e.g. "
+    parser.add_argument("--connections", metavar="LIST", help=f"{', '.join(takers)}: the load's connections, each 1 to 1000, e.g. "
                         "64,256 (default: 64; full: http's query also 256)")
+    parser.add_argument("--generator", metavar="NAME", help=f"{', '.join(takers)}: what makes the load, {' or '.join(generator.NAMES)} "
+                        "(default: wrk)")
     options = parser.parse_args(arguments)
     if not options.names:
         parser.error(f"NAME is required: {names}, or all")
@@ -121,6 +123,12 @@ def parse(arguments, workloads):
     chosen = [w for w in workloads.values() if "all" in options.names or w.name in options.names]
     if options.rows is not None:
         check_rows(parser, options.rows, [w for w in chosen if w.row_names()], workloads)
+    if options.generator is not None:
+        if not any(w.takes_connections for w in chosen):
+            parser.error(f"option --generator: goes with the workloads {', '.join(takers)} only")
+        if options.generator not in generator.NAMES:
+            parser.error(f"option --generator: '{options.generator}' is not known; takes {' or '.join(generator.NAMES)}")
+    options.generator = options.generator or "wrk"
     if options.connections is not None:
         if not any(w.takes_connections for w in chosen):
             parser.error(f"option --connections: goes with the workloads {', '.join(takers)} only")

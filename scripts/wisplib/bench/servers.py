@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .. import jdks, jvm
 from ..jvm import Failure, PLAIN, VIRTUAL, WISP
-from . import wrk
+from . import generator, h2load, wrk
 from .workload import Series, Unavailable, Workload
 
 MODULE = jvm.ROOT / "java" / "bench-servers"
@@ -27,6 +27,7 @@ CLASSES = MODULE / "target" / "classes"
 LIBRARIES = MODULE / "target" / "lib"
 BACKEND = jvm.ROOT / "build" / "bin" / "bench_backend"
 CLUSTER = jvm.ROOT / "java" / "software-tests" / "postgres-cluster"
+GENERATORS = dict(zip(generator.NAMES, (wrk, h2load)))
 TICK = os.sysconf("SC_CLK_TCK")
 
 # name: the row; needs: what the server is given besides; path: what is asked for; answer: what must come back (None:
@@ -141,8 +142,8 @@ def java(jdk, kind, program, arguments, folder):
 class Server:
     """One server of one kind, with what it calls."""
 
-    def __init__(self, jdk, kind, program, arguments=(), needs=(), connections=CONNECTIONS):
-        self.kind, self.beside, self.warm, self.connections = kind, [], set(), connections
+    def __init__(self, jdk, kind, program, arguments=(), needs=(), connections=CONNECTIONS, load_by=wrk):
+        self.kind, self.beside, self.warm, self.connections, self.load_by = kind, [], set(), connections, load_by
         arguments = list(arguments)
         if program == "ServletServer":  # else connections would wait for threads on some kinds, and not on others
             arguments += ["--threads", max(TOMCAT_THREADS, connections)]
@@ -171,7 +172,7 @@ class Server:
         return f"http://127.0.0.1:{self.main.port}{path}"
 
     def ask(self, load):
-        """The answer's bytes are compared before and after each load; wrk itself only counts statuses."""
+        """The answer's bytes are compared before and after each load; the generator itself only counts statuses."""
         for one in [part for _, part in load.mix] or [load]:
             for _ in range(20):
                 try:
@@ -183,8 +184,10 @@ class Server:
                     raise Failure(f"{load.name}, {self.kind}: {one.path}: wrong answer {text[:200]!r}")
 
     def press(self, load, seconds):
-        """wrk's figures."""
-        return wrk.run(self.url(load.path or ""), self.connections, seconds, [(share, part.path) for share, part in load.mix])
+        """The generator's figures."""
+        size = None if load.answer is None else len(load.answer.encode())
+        return self.load_by.run(self.url(load.path or ""), self.connections, seconds,
+                                [(share, part.path) for share, part in load.mix], size)
 
     def stop(self):
         try:
@@ -203,8 +206,8 @@ class Server:
         self.ask(load)
         before, beside = self.main.cpu(), sum(c.cpu() for c in self.beside)
         values = self.press(load, seconds)
-        values.update(wrk.costs(values["requests"], self.main.cpu() - before,
-                                sum(c.cpu() for c in self.beside) - beside, values.pop("load_cpu")))
+        values.update(generator.costs(values["requests"], self.main.cpu() - before,
+                                      sum(c.cpu() for c in self.beside) - beside, values.pop("load_cpu")))
         self.ask(load)
         return values
 
@@ -229,11 +232,12 @@ class Servers(Workload):
         return [load.name for load in self.loads()]
 
     def prepare(self, context):
-        wrk.require()
+        self.load_by = GENERATORS[context.generator]
+        self.load_by.require()
         self.left_out, self.running, self.owners, self.needs, self.chosen = [], {}, {}, {}, []
         names = self.pick(context.rows or context.size(",".join(self.quick), "*", "*"))
         for load in self.loads():
-            reasons = list(filter(None, map(missing, load.needs)))
+            reasons = list(filter(None, [*map(missing, load.needs), self.load_by.cannot(load)]))
             if load.name in names and not reasons:
                 self.chosen.append(load)
             elif load.name in names:
@@ -271,7 +275,7 @@ class Servers(Workload):
         if place not in self.running:
             try:
                 self.running[place] = Server(jdk, place.kind, place.program, place.arguments, tuple(self.needs[place]),
-                                             place.connections)
+                                             place.connections, self.load_by)
             except Failure as failure:
                 self.running[place] = failure
         if isinstance(self.running[place], Failure):

@@ -1,4 +1,4 @@
-"""TechEmpower's kinds of request on Tomcat with JDBC and PostgreSQL, those without a database on Netty too, under wrk."""
+"""TechEmpower's kinds of request on Tomcat with JDBC and PostgreSQL, those without a database on Netty too, under load."""
 
 from wisplib import jvm, stats
 from wisplib.bench import plots
@@ -21,7 +21,7 @@ class Http(Servers):
     name, order, title = "http", 5, "HTTP servers under load, TechEmpower's kinds of request"
     quick = ("plaintext", "query")
     full_connections = {"query": (CONNECTIONS, 256)}
-    text = (f"wrk, one thread, asks Tomcat 9 (NIO connector, {TOMCAT_THREADS} threads or as many as connections; JDBC by HikariCP "
+    text = (f"wrk (or h2load: --generator), one thread, asks Tomcat 9 (NIO connector, {TOMCAT_THREADS} threads or as many as connections; JDBC by HikariCP "
             "with 32 connections to a PostgreSQL of its own) and Netty 4.1; java/bench-servers. It has as many connections as "
             f"--connections says, else {CONNECTIONS} (--full: one query also 256). A server per kind of thread and number of "
             "connections; all run at once and get the load in turns. Requests, latency, and the server's CPU time per request; "
@@ -32,7 +32,7 @@ class Http(Servers):
             f"update' is one row, read and changed. The mix of requests, as pgbench mixes scripts, is {mixed()}, in a random "
             "order that is the same for all. Netty's event loops cannot be virtual threads. --full: of the chosen JDKs 17 and "
             "25, else the newest. A quick run's servers are 3 s warm, so the compiler is still at work in its figures.")
-    units = {"per_s": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
+    units = {"per_s": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "load_cpu_us": "us", "all_cpu_us": "us",
              **{k: "ms" for k, _ in LATENCIES}, "max_ms": "ms", "requests": "1"}
     budget, weight = 1800, 320
     published = (Published("Wisp: throughput by plain threads'", "+10 … +30 %", "", "as reported for Wisp, no machine given",

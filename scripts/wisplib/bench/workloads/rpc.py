@@ -11,14 +11,14 @@ from wisplib.bench.workload import Note, Published, Table, beside, by_kind
 class Rpc(Servers):
     name, order, title = "rpc", 6, "10 blocking RPCs per request to a second JVM"
     quick = ("rpc",)
-    text = (f"wrk, {CONNECTIONS} connections if --connections does not say otherwise, asks a servlet in Tomcat 9 that makes 10 calls, one after the other, over a pooled "
+    text = (f"wrk (or h2load: --generator), {CONNECTIONS} connections if --connections does not say otherwise, asks a servlet in Tomcat 9 that makes 10 calls, one after the other, over a pooled "
             "connection to a second JVM of the same kind, a thread per connection there; java/bench-servers. Requests per "
             "second and core: by the CPU time that both JVMs used, so one second of one processor's work; more is better. Every "
             "reply is compared with what was asked. Scheduling: shares of perf's samples (cpu-clock) of both JVMs, in a load of "
             "its own after the measured one: functions of the kernel's scheduler, wake-ups and futexes, and all of libwisp.so, "
             "whose code is switching and scheduling but also the file and socket calls it takes over. What the JVM does for "
             "scheduling is in neither; that of virtual threads is Java code, which perf cannot name.")
-    units = {"per_s": "1/s", "per_core": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "wrk_cpu_us": "us", "all_cpu_us": "us",
+    units = {"per_s": "1/s", "per_core": "1/s", "cpu_us": "us", "beside_cpu_us": "us", "load_cpu_us": "us", "all_cpu_us": "us",
              "kernel_sched_pct": "%", "libwisp_pct": "%", "p50_ms": "ms", "p99_ms": "ms", "p99_9_ms": "ms"}
     weight = 90
     published = (Published("10 RPCs per request", "–", "", "an estimate in the Dragonwell wiki, not a measurement", jvm.NAMES[jvm.WISP]),)
