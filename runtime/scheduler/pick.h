@@ -26,7 +26,7 @@ inline void own_deadline_may_be_unwatched(const Carrier* c) {
 //
 // The ring has a turn after so many of the front, or after so long, whichever is first.
 constexpr uint32_t kFrontPerTurn = 15;
-constexpr uint64_t kRingWaitsUs = 2000;
+constexpr uint64_t kRingWaitsUs = 3000;
 
 // Whom a descriptor has woken. Any thread with c == nullptr: it goes to whoever comes first.
 inline void queue_arrival(Carrier* c, WispTask* task) {
