@@ -69,12 +69,12 @@ TEST_P(Pick, TheFrontGoesAheadOfTheRingWhichHasEachSixteenthTurn) {
 }
 
 // Long slices: the ring does not wait for fifteen of them.
-TEST_P(Pick, TheRingHasATurnAfterTwoMilliseconds) {
+TEST_P(Pick, TheRingHasATurnAfterThreeMilliseconds) {
   in_ring('a', 3);
   in_front('A', 9);
   std::string order;
   while (order.size() < 12) {
-    c_->now += us_to_ticks(600);
+    c_->now += us_to_ticks(900);
     order += picks(1);
   }
   EXPECT_EQ(order, "aABCbDEFcGHI");
