@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from .. import jdks, jvm
-from . import generator, machine, report, runner
+from . import machine, report, runner, servers
 
 # Seconds of --minutes that are kept for the plots and for servers that end.
 AT_THE_END = 25
@@ -102,7 +102,7 @@ def parse(arguments, workloads):
     takers = [w.name for w in workloads.values() if w.takes_connections]
     parser.add_argument("--connections", metavar="LIST", help=f"{', '.join(takers)}: the load's connections, each 1 to 1000, e.g. "
                         "64,256 (default: 64; full: http's query also 256)")
-    parser.add_argument("--generator", metavar="NAME", help=f"{', '.join(takers)}: what makes the load, {' or '.join(generator.NAMES)} "
+    parser.add_argument("--generator", metavar="NAME", help=f"{', '.join(takers)}: what makes the load, {' or '.join(servers.GENERATORS)} "
                         "(default: wrk)")
     options = parser.parse_args(arguments)
     if not options.names:
@@ -123,15 +123,14 @@ def parse(arguments, workloads):
     chosen = [w for w in workloads.values() if "all" in options.names or w.name in options.names]
     if options.rows is not None:
         check_rows(parser, options.rows, [w for w in chosen if w.row_names()], workloads)
-    if options.generator is not None:
-        if not any(w.takes_connections for w in chosen):
-            parser.error(f"option --generator: goes with the workloads {', '.join(takers)} only")
-        if options.generator not in generator.NAMES:
-            parser.error(f"option --generator: '{options.generator}' is not known; takes {' or '.join(generator.NAMES)}")
-    options.generator = options.generator or "wrk"
+    for name in ("connections", "generator"):
+        if getattr(options, name) is not None and not any(w.takes_connections for w in chosen):
+            parser.error(f"option --{name}: goes with the workloads {', '.join(takers)} only")
+    if options.generator is None:
+        options.generator = "wrk"
+    if options.generator not in servers.GENERATORS:
+        parser.error(f"option --generator: '{options.generator}' is not known; takes {' or '.join(servers.GENERATORS)}")
     if options.connections is not None:
-        if not any(w.takes_connections for w in chosen):
-            parser.error(f"option --connections: goes with the workloads {', '.join(takers)} only")
         options.connections = connections(parser, options.connections)
     return parser, options, chosen
 

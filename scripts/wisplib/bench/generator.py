@@ -5,8 +5,6 @@ import subprocess
 
 from ..jvm import Failure
 
-NAMES = ("wrk", "h2load")
-
 
 def run(command, seconds):
     """What it printed, and the CPU time it took in s."""

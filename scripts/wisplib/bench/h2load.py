@@ -27,10 +27,10 @@ def cannot(load):
 
 
 def parse(text, times, seconds, size):
-    """h2load's summary and what it wrote down: lines of start, status, microseconds. size: of an answer's body in bytes,
-    None: it may differ. Failure when a request failed: a server that refuses is fast.
+    """h2load's summary and what it wrote down: lines of start, status, microseconds. size: of an answer's body in bytes.
+    Failure when a request failed: a server that refuses is fast.
     h2load 1.52 sees no status where no reason phrase follows it (Tomcat sends none) and then calls all requests failed:
-    there the bytes must be those of as many whole answers instead."""
+    the bytes must be those of as many whole answers, then."""
     asked = re.search(r"^requests: \d+ total, (\d+) started, (\d+) done, \d+ succeeded, \d+ failed, (\d+) errored, (\d+) timeout", text,
                       re.MULTILINE)
     statuses = re.search(r"^status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx", text, re.MULTILINE)
@@ -38,14 +38,12 @@ def parse(text, times, seconds, size):
     if not (asked and statuses and body):
         raise Failure(f"no result of h2load: {text.strip()[-500:]}")
     started, done, errored, late = map(int, asked.groups())
-    good, *bad = map(int, statuses.groups())
+    bad = list(map(int, statuses.groups()[1:]))
     if errored or late or any(bad):
         raise Failure(f"h2load saw errors: {errored} errored, {late} timeout, {sum(bad)} wrong status of {done} requests")
     if not done:
         raise Failure("h2load had no answer at all")
-    if good == 0 and size is None:
-        raise Failure("h2load sees no status of this server, and its answers have no fixed size to tell them by")
-    if size is not None and not (int(body[1]) % size == 0 and done <= int(body[1]) // size <= started):
+    if int(body[1]) % size != 0 or not done <= int(body[1]) // size <= started:
         raise Failure(f"h2load got {body[1]} bytes for {done} to {started} answers of {size}")
     took = sorted(int(line.split()[2]) for line in times)
     if len(took) != done:
@@ -55,8 +53,8 @@ def parse(text, times, seconds, size):
 
 
 def run(url, connections, seconds, mix=(), size=None):
-    """What parse() gives, and h2load's own CPU time in s as load_cpu. mix: must be empty, see cannot()."""
-    assert not mix
+    """What parse() gives, and h2load's own CPU time in s as load_cpu. There must be a size and no mix, see cannot()."""
+    assert size and not mix
     with tempfile.TemporaryDirectory(prefix="wisp-h2load.") as folder:
         log = Path(folder, "times")  # h2load appends to it
         text, cpu = generator.run(["h2load", "--h1", "-t1", f"-c{connections}", "-m1", f"-D{seconds}", "-N20",

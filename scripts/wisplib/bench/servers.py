@@ -27,7 +27,7 @@ CLASSES = MODULE / "target" / "classes"
 LIBRARIES = MODULE / "target" / "lib"
 BACKEND = jvm.ROOT / "build" / "bin" / "bench_backend"
 CLUSTER = jvm.ROOT / "java" / "software-tests" / "postgres-cluster"
-GENERATORS = dict(zip(generator.NAMES, (wrk, h2load)))
+GENERATORS = {"wrk": wrk, "h2load": h2load}  # for --generator
 TICK = os.sysconf("SC_CLK_TCK")
 
 # name: the row; needs: what the server is given besides; path: what is asked for; answer: what must come back (None:
