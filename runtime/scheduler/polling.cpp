@@ -171,9 +171,10 @@ bool drain_events() {
 
 bool settle_events() {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
-  // Some milliseconds: it may have lost its processor.
+  // About a tenth of a second: it may have lost its processor, and an instance that is given up for
+  // that is the kernel's for good.
   Backoff backoff;
-  for (int tries = 4000; poller != nullptr && !poller->delivered(); backoff.wait())
+  for (int tries = 16'000; poller != nullptr && !poller->delivered(); backoff.wait())
     if (--tries == 0) return false;
   return true;
 }
