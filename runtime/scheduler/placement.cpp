@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "platform/kernel.h"
+#include "platform/running.h"
 
 namespace wisp {
+
+constinit IdleShare g_idle_share{&running_threads, &online_processors};
 
 namespace {
 
@@ -44,6 +47,7 @@ void placement_before_wake(Worker* sleeper) {
   sleeper->waker_processor = here;
   int left = g_keep_off.load(std::memory_order_relaxed);
   if (left == 0 || here < 0 || here >= static_cast<int>(kProcessors)) return;
+  if (!g_idle_share.mostly(ticks())) return;
   g_keep_off.store(left - 1, std::memory_order_relaxed);
   ProcessorSet set;
   if (!process_processors(&set)) return;
