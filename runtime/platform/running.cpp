@@ -41,7 +41,8 @@ int parse_running(const char* loadavg) {
   for (; *at != '\0' && fields < 3; ++at) fields += *at == ' ';
   if (*at < '0' || *at > '9') return -1;
   int running = 0;
-  for (; *at >= '0' && *at <= '9' && running < 1'000'000; ++at) running = running * 10 + (*at - '0');
+  for (; *at >= '0' && *at <= '9' && running < 1'000'000; ++at)
+    running = running * 10 + (*at - '0');
   return *at == '/' ? running : -1;
 }
 

@@ -8,7 +8,7 @@
 
 namespace wisp {
 
-constinit IdleShare g_idle_share{&running_threads, &online_processors};
+constinit std::atomic<int (*)()> g_count_running{&running_threads};
 
 namespace {
 
@@ -40,6 +40,10 @@ bool set_processors(int tid, const ProcessorSet& set) {
   return kernel::call(SYS_sched_setaffinity, tid, sizeof set, reinterpret_cast<long>(&set)) == 0;
 }
 
+// Not known (-1) is not busy. Processors that the process may not use count as well: as long as one
+// of those is idle, so may be one of ours.
+bool all_busy() { return g_count_running.load(std::memory_order_relaxed)() >= online_processors(); }
+
 }  // namespace
 
 void placement_before_wake(Worker* sleeper) {
@@ -47,7 +51,7 @@ void placement_before_wake(Worker* sleeper) {
   sleeper->waker_processor = here;
   int left = g_keep_off.load(std::memory_order_relaxed);
   if (left == 0 || here < 0 || here >= static_cast<int>(kProcessors)) return;
-  if (!g_idle_share.mostly(ticks())) return;
+  if (all_busy()) return;
   g_keep_off.store(left - 1, std::memory_order_relaxed);
   ProcessorSet set;
   if (!process_processors(&set)) return;

@@ -7,16 +7,15 @@
 // So the waker forbids its own processor to the sleeper, which lifts that first of all. It costs
 // two system calls on either side, and only where it is needed: who wakes up on its waker's
 // processor without being kept from it turns this on for the next wake-ups. And only while a
-// processor of the machine is idle at most wake-ups (idle_share.h): with a load generator or a
-// database on the others it made servers slower (Netty under h2load 0.79 instead of 0.98 of plain
-// threads' requests, Tomcat's CPU per request 0.74 instead of 0.69; two processors).
+// processor of the machine is idle: with a load generator or a database on the others it made
+// servers slower (two processors: Netty under h2load 0.79 instead of 0.98 of plain threads'
+// requests, Tomcat's CPU per request 0.74 instead of 0.69 of theirs).
 //
 // The sleeper gets back what the process's first thread may use. Linux then takes that for its own
 // wish: a cpuset that grows afterwards reaches the worker with its next wake-up of this kind.
 // Tasks never see any of it, they are told the affinity of the process (thread_attributes.cpp).
 #pragma once
 #include "scheduler/carrier.h"
-#include "scheduler/idle_share.h"
 
 namespace wisp {
 
@@ -25,7 +24,7 @@ void placement_before_wake(Worker* sleeper);
 // Sleeper's side, its first act when it was woken for a carrier.
 void placement_after_wake(Worker* self);
 
-// Whether a processor is idle when workers are woken.
-extern IdleShare g_idle_share;
+// running_threads; unit tests put something else here.
+extern std::atomic<int (*)()> g_count_running;
 
 }  // namespace wisp

@@ -9,7 +9,7 @@ wisp_unit_test(forecast_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/forecast_test.cpp
   LIBS wisp_platform)
 wisp_unit_test(attendance_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/attendance_test.cpp
   LIBS wisp_platform)
-wisp_unit_test(idle_share_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/idle_share_test.cpp
+wisp_unit_test(running_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/running_test.cpp
   LIBS wisp_platform)
 wisp_unit_test(patience_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/patience_test.cpp
   ONE_THREAD)
