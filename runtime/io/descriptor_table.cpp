@@ -155,7 +155,8 @@ void descriptor_created(int fd, Kind kind, uint32_t flags) {
 
 // A duplicate for the calls that wait, or -1.
 static int keep_file(int fd, Descriptor* d) {
-  uint64_t s = d->state.load(std::memory_order_relaxed);
+  // acquire: who set kRegistered saw the event pump started, which pump_remove needs.
+  uint64_t s = d->state.load(std::memory_order_acquire);
   int kept = (s & kCallers) != 0 ? high_duplicate(fd) : -1;
   // Another descriptor of the same file keeps the registration alive under this number: take it out
   // while the number still means that file.

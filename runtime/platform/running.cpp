@@ -17,22 +17,6 @@ namespace {
 // -1: not open. Relaxed: the number says it all.
 std::atomic<int> g_file{-1};
 
-int file() {
-  int fd = g_file.load(std::memory_order_relaxed);
-  if (fd >= 0) return fd;
-  long path = reinterpret_cast<long>("/proc/loadavg");
-  fd = move_up(
-      static_cast<int>(kernel::call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY)));
-  if (fd < 0) return -1;
-  int none = -1;
-  if (!g_file.compare_exchange_strong(none, fd, std::memory_order_relaxed)) {
-    kernel::call(SYS_close, fd);  // another thread was faster
-    return none;
-  }
-  own_descriptor_add(fd);
-  return fd;
-}
-
 }  // namespace
 
 int parse_running(const char* loadavg) {
@@ -46,8 +30,18 @@ int parse_running(const char* loadavg) {
   return *at == '/' ? running : -1;
 }
 
+void running_threads_open() {
+  if (g_file.load(std::memory_order_relaxed) >= 0) return;
+  long path = reinterpret_cast<long>("/proc/loadavg");
+  int fd = move_up(
+      static_cast<int>(kernel::call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY)));
+  if (fd < 0) return;
+  own_descriptor_add(fd);
+  g_file.store(fd, std::memory_order_relaxed);
+}
+
 int running_threads() {
-  int fd = file();
+  int fd = g_file.load(std::memory_order_relaxed);
   if (fd < 0) return -1;
   char text[128];
   long n = kernel::call(SYS_pread64, fd, reinterpret_cast<long>(text), sizeof text - 1, 0);

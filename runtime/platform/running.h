@@ -4,11 +4,14 @@
 namespace wisp {
 
 // Threads of the whole machine that run or wait for a processor, the caller among them; -1: not
-// known (no /proc, no descriptor left). The fourth field of /proc/loadavg, which is no average but
-// a sum over the processors' queues now (Linux, fs/proc/loadavg.c, nr_running). Takes a system call
-// of 1 to 2 us. Any thread, on any stack.
+// known. The fourth field of /proc/loadavg, which is no average but a sum over the processors'
+// queues now (Linux, fs/proc/loadavg.c, nr_running). Takes a system call of 1 to 2 us. Any thread,
+// on any stack.
 int running_threads();
-// The processors that are online, asked once. As above.
+// Before, and if it fails (no /proc, no descriptor left), nothing is known. By one thread at a
+// time.
+void running_threads_open();
+// The processors that are online, asked once. Any thread, on any stack.
 int online_processors();
 
 // "0.00 0.01 0.05 2/100 4711" -> 2; -1: not of that form.

@@ -9,6 +9,7 @@
 //     beside a waiting worker and found nothing).
 // Who leaves the pump sends another worker there if that pays (attendance.h).
 #include "platform/backoff.h"
+#include "platform/running.h"
 #include "scheduler/internal.h"
 #include "scheduler/pick.h"
 #include "scheduler/placement.h"
@@ -28,6 +29,7 @@ constexpr uint64_t kWatchedPollUs = 200;
 static std::atomic<uint32_t> g_looking{0};
 
 void poller_start(const Poller* poller) {
+  running_threads_open();  // for placement: together with the pump's own descriptors
   g_poller.store(poller, std::memory_order_release);
   g_poll_at.store(0, std::memory_order_relaxed);
   // Workers that sleep on their futex do not know of it yet: SysMonitor sends one.

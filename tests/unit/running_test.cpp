@@ -21,6 +21,7 @@ TEST(RunningThreads, TheFourthField) {
 
 TEST(RunningThreads, CountsThoseThatRunAndThoseThatWaitForIt) {
   constexpr int kThreads = 7;
+  running_threads_open();
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i)
