@@ -1,5 +1,5 @@
-// A light back end for the server benchmarks: one thread, one epoll instance. Every 64 bytes are
-// a request; they come back with the big-endian number in front one higher. Listens on a free port
+// A light back end for the server benchmarks: bench_backend [PROCESSES]. Each process (one, if not
+// told) has one thread and one epoll instance; they share the listener. Every 64 bytes are a request; they come back with the big-endian number in front one higher. Listens on a free port
 // of loopback, prints "port=N", ends when its standard input ends.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,6 +37,7 @@ static void watch(int epoll, int fd, void* data) {
 }
 
 static void take(int epoll, int listener) {
+  // Another process may have been faster: the listener does not block.
   int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (fd < 0) return;
   int one = 1;
@@ -61,20 +64,33 @@ static int serve(struct Connection* c) {
   return send(c->fd, c->bytes, kSize, MSG_NOSIGNAL) == kSize;
 }
 
-int main(void) {
-  int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+int main(int argc, char** argv) {
+  int processes = argc == 2 ? atoi(argv[1]) : 1;
+  if (argc > 2 || processes < 1 || processes > 1024) {
+    fprintf(stderr, "bench_backend: accepted: [PROCESSES], 1 to 1024\n");
+    return 2;
+  }
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   if (listener < 0 || bind(listener, (struct sockaddr*)&address, length) != 0 ||
       listen(listener, 4096) != 0 ||
       getsockname(listener, (struct sockaddr*)&address, &length) != 0)
     fail("listener");
+  printf("port=%d\n", ntohs(address.sin_port));
+  fflush(stdout);
+  for (int i = 1; i < processes; ++i) {
+    pid_t child = fork();
+    if (child < 0) fail("fork");
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      break;
+    }
+  }
   int epoll = epoll_create1(EPOLL_CLOEXEC);
   if (epoll < 0) fail("epoll_create1");
   watch(epoll, listener, &listener);
   watch(epoll, 0, NULL);
-  printf("port=%d\n", ntohs(address.sin_port));
-  fflush(stdout);
   for (;;) {
     struct epoll_event events[kEvents];
     int n = epoll_wait(epoll, events, kEvents, -1);

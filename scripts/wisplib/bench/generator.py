@@ -3,7 +3,13 @@
 import resource
 import subprocess
 
+from .. import jvm
 from ..jvm import Failure
+
+
+def threads(most=1024):
+    """Of the load, and processes of a light back end: one for each four processors, lest they are what is measured."""
+    return max(1, min(most, jvm.processors() // 4))
 
 
 def run(command, seconds):

@@ -57,7 +57,7 @@ def run(url, connections, seconds, mix=(), size=None):
     assert size and not mix
     with tempfile.TemporaryDirectory(prefix="wisp-h2load.") as folder:
         log = Path(folder, "times")  # h2load appends to it
-        text, cpu = generator.run(["h2load", "--h1", "-t1", f"-c{connections}", "-m1", f"-D{seconds}", "-N20",
+        text, cpu = generator.run(["h2load", "--h1", f"-t{generator.threads(connections)}", f"-c{connections}", "-m1", f"-D{seconds}", "-N20",
                                    f"--log-file={log}", url], seconds)
         with log.open() as times:
             return dict(parse(text, times, seconds, size), load_cpu=cpu)

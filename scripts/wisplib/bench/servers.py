@@ -150,7 +150,7 @@ class Server:
         self.folder = tempfile.TemporaryDirectory(prefix="wisp-bench.")
         try:
             if "backend" in needs:
-                self.beside.append(Child([BACKEND]))
+                self.beside.append(Child([BACKEND, generator.threads()]))
                 arguments += ["--backend", self.beside[-1].port]
             if "rpc" in needs:
                 self.beside.append(java(jdk, kind, "RpcServer", [], self.folder.name))

@@ -42,7 +42,7 @@ def parse(text):
 def run(url, connections, seconds, mix=(), size=None):
     """What parse() gives, and wrk's own CPU time in s as load_cpu. mix: pairs of a percentage and a path of url; size: not
     looked at, wrk knows the status."""
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s", "-s", str(MIX if mix else SCRIPT), url]
+    command = ["wrk", f"-t{generator.threads(connections)}", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s", "-s", str(MIX if mix else SCRIPT), url]
     command += ["--", *(str(word) for part in mix for word in part)] if mix else []
     text, cpu = generator.run(command, seconds)
     return dict(parse(text), load_cpu=cpu)

@@ -21,7 +21,7 @@ class Http(Servers):
     name, order, title = "http", 5, "HTTP servers under load, TechEmpower's kinds of request"
     quick = ("plaintext", "query")
     full_connections = {"query": (CONNECTIONS, 256)}
-    text = (f"wrk (or h2load: --generator), one thread, asks Tomcat 9 (NIO connector, {TOMCAT_THREADS} threads or as many as connections; JDBC by HikariCP "
+    text = (f"wrk (or h2load: --generator), one thread for each four processors, asks Tomcat 9 (NIO connector, {TOMCAT_THREADS} threads or as many as connections; JDBC by HikariCP "
             "with 32 connections to a PostgreSQL of its own) and Netty 4.1; java/bench-servers. It has as many connections as "
             f"--connections says, else {CONNECTIONS} (--full: one query also 256). A server per kind of thread and number of "
             "connections; all run at once and get the load in turns. Requests, latency, and the server's CPU time per request; "
