@@ -160,7 +160,7 @@ static int keep_file(int fd, Descriptor* d) {
   int kept = (s & kCallers) != 0 ? high_duplicate(fd) : -1;
   // Another descriptor of the same file keeps the registration alive under this number: take it out
   // while the number still means that file.
-  if ((s & kRegistered) != 0 && ((s & kOwn) == 0 || kept >= 0)) pump_remove(fd);
+  if ((s & kRegistered) != 0 && ((s & kOwn) == 0 || kept >= 0)) pump_remove(fd, d);
   return kept;
 }
 

@@ -20,6 +20,8 @@ EpollSet* set_of(Descriptor* d) {
   if (memory == nullptr) return nullptr;
   auto* fresh = new (memory) EpollSet;
   fresh->d = d;
+  static std::atomic<uint32_t> next_part{0};
+  fresh->part = next_part.fetch_add(1, std::memory_order_relaxed) % pump_parts();
   // seq_cst: against epoll_surrender, which takes the flag away and then looks for the set, while
   // whoever adds looks for the flag after this.
   if (!d->epoll.compare_exchange_strong(set, fresh)) {
@@ -78,8 +80,16 @@ bool begin_life(EpollSet* set, int epoll) {
   set->life = life_of(instance);
   set->epoll = epoll;
   set->mixed.store(false, std::memory_order_relaxed);
+  set->parts.store(0, std::memory_order_relaxed);
   set->looks.store(0, std::memory_order_relaxed);
   return true;
+}
+
+// Where the events of d are. Another thread may be about to register it, anywhere.
+PumpParts parts_of(const Descriptor* d, uint32_t life) {
+  uint64_t s = d->state.load(std::memory_order_acquire);  // before the part, which it orders
+  if (life_of(s) != life || (s & kRegistered) == 0) return ~PumpParts{0} >> (32 - pump_parts());
+  return PumpParts{1} << d->part.load(std::memory_order_relaxed);
 }
 
 enum class Added { Yes, Exists, Refused, NoMemory };
@@ -95,6 +105,7 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
     SpinGuard chain(poll_chain_lock(d));
     SpinGuard guard(set->lock);
     if (!begin_life(set, epoll)) return Added::Refused;
+    set->parts.fetch_or(parts_of(d, life), std::memory_order_relaxed);
     if (epoll_find_item(set, d, life) != nullptr) return Added::Exists;
     i = set->unused;
     if (i != nullptr) {
@@ -158,7 +169,7 @@ long add_or_leave(EpollSet* set, int epoll, int fd, epoll_event* event) {
   if (is_epoll_instance(s)) epoll_surrender(fd);  // nested: the kernel has to see its events
   bool ours = served && !is_epoll_instance(s) && (s & kOwn) != 0 &&
               (kind_of(s) == kSocket || kind_of(s) == kStream);
-  if (ours && make_ready(fd, d, life_of(s), false) == Wait::Ready) {
+  if (ours && make_ready(fd, d, life_of(s), false, set->part) == Wait::Ready) {
     void* memory = nullptr;
     Added added = add(set, epoll, fd, d, life_of(s), event, &memory);
     if (added == Added::NoMemory && (memory = malloc(sizeof(EpollItem))) != nullptr)

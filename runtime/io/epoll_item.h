@@ -17,6 +17,7 @@
 #include "io/epoll_set.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
+#include "scheduler/poller.h"
 
 namespace wisp::io {
 
@@ -49,6 +50,10 @@ struct EpollSet {
   std::atomic<bool> mixed{false};
   // Looks with a timeout of 0 since the last wait. relaxed: only a measure.
   std::atomic<uint32_t> looks{0};
+  // Where its descriptors are registered if they were nowhere before, so that one group of carriers
+  // runs who waits here; and all parts of the pump in which any of them is.
+  uint32_t part = 0;
+  std::atomic<PumpParts> parts{0};
   // Being handed over to the kernel.
   std::atomic<bool> moving{false};
   EpollSet* made_before = nullptr;

@@ -131,7 +131,9 @@ bool ask_others(EpollSet* set, uint32_t life) {
 // Whatever happened before this call is known to the set when it is true.
 bool settled(EpollSet* set, uint32_t life) {
   RuntimeEntry entry;
-  return drain_events() || ask_others(set, life) || settle_events();
+  // relaxed: of what another thread is just adding nothing is promised.
+  PumpParts parts = set->parts.load(std::memory_order_relaxed);
+  return drain_events(parts) || ask_others(set, life) || settle_events(parts);
 }
 
 // The item becomes the kernel's. Under both locks.

@@ -38,8 +38,23 @@ constexpr uint64_t kInterrupt = ~0ull;
 constexpr uint64_t kRing = ~0ull << 32;
 constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 
-int g_epoll = -1;
-int g_wakeup = -1;
+// One epoll instance each.
+struct alignas(128) Part {
+  int epoll = -1;
+  int wakeup = -1;
+  // A thread is inside the waiting poll's system call. seq_cst: see barrier().
+  std::atomic<bool> inside{false};
+  // What the waiting poll takes. The kernel writes its first event (never 0) in the same scan,
+  // under the instance's mutex, in which it takes it from the ready ones; 0 means that all is
+  // delivered.
+  alignas(8) epoll_event taken[kPollBatch];
+
+  std::atomic_ref<uint32_t> first_taken() {
+    void* first = taken;
+    return std::atomic_ref<uint32_t>(*static_cast<uint32_t*>(first));
+  }
+};
+Part g_parts[kMaxPumpParts];
 std::atomic<int> g_started{0};  // 0 no, 1 being started, 2 yes, 3 refused
 std::atomic<bool> g_no_pwait2{false};
 std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0};
@@ -51,9 +66,9 @@ inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
 constexpr uint32_t kAll = ~0u;
 
 // A deadline of the scheduler's as a relative timeout.
-int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
+int wait_for_events(int epoll, epoll_event* events, uint64_t deadline_ns) {
   if (deadline_ns == kDontWait)
-    return static_cast<int>(kernel::call(SYS_epoll_pwait, g_epoll, reinterpret_cast<long>(events),
+    return static_cast<int>(kernel::call(SYS_epoll_pwait, epoll, reinterpret_cast<long>(events),
                                          kPollBatch, 0, 0, 8));
   uint64_t left = 0;
   if (deadline_ns != kForever) {
@@ -62,7 +77,7 @@ int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
   }
   if (!g_no_pwait2.load(std::memory_order_relaxed)) {
     timespec ts{static_cast<time_t>(left / 1000000000u), static_cast<long>(left % 1000000000u)};
-    long r = kernel::call(kernel::kEpollPwait2, g_epoll, reinterpret_cast<long>(events), kPollBatch,
+    long r = kernel::call(kernel::kEpollPwait2, epoll, reinterpret_cast<long>(events), kPollBatch,
                           deadline_ns == kForever ? 0 : reinterpret_cast<long>(&ts), 0, 8);
     // Before Linux 5.11, or forbidden by a sandbox's filter that does not know it.
     if (r != -ENOSYS && r != -EPERM) return static_cast<int>(r);
@@ -70,7 +85,7 @@ int wait_for_events(epoll_event* events, uint64_t deadline_ns) {
   }
   uint64_t ms = (left + 999999) / 1000000;
   int timeout = deadline_ns == kForever ? -1 : ms > 0x7fffffff ? 0x7fffffff : static_cast<int>(ms);
-  return static_cast<int>(kernel::call(SYS_epoll_pwait, g_epoll, reinterpret_cast<long>(events),
+  return static_cast<int>(kernel::call(SYS_epoll_pwait, epoll, reinterpret_cast<long>(events),
                                        kPollBatch, timeout, 0, 8));
 }
 
@@ -106,52 +121,42 @@ long watch_wakeup(int operation, int epoll, int wakeup) {
   return kernel::call(SYS_epoll_ctl, epoll, operation, wakeup, reinterpret_cast<long>(&event));
 }
 
-void interrupt() {
+void interrupt(uint32_t part) {
   uint64_t one = 1;
-  kernel::call(SYS_write, g_wakeup, reinterpret_cast<long>(&one), sizeof one);
+  kernel::call(SYS_write, g_parts[part].wakeup, reinterpret_cast<long>(&one), sizeof one);
 }
 
-void take_interrupt() {
+void take_interrupt(const Part& part) {
   uint64_t value;
-  kernel::call(SYS_read, g_wakeup, reinterpret_cast<long>(&value), sizeof value);
+  kernel::call(SYS_read, part.wakeup, reinterpret_cast<long>(&value), sizeof value);
 }
-
-// What the waiting poll takes. The kernel writes its first event (never 0) in the same scan, under
-// the pump's mutex, in which it takes it from the ready ones; 0 means that all is delivered.
-alignas(8) epoll_event g_taken[kPollBatch];
-
-std::atomic_ref<uint32_t> first_taken() {
-  void* first = g_taken;
-  return std::atomic_ref<uint32_t>(*static_cast<uint32_t*>(first));
-}
-
-// A thread is inside the waiting poll's system call. seq_cst: see barrier().
-std::atomic<bool> g_inside{false};
 
 // Nobody inside: who was there came out, and the mark of what it took was there before; or it comes
 // in after this.
-void barrier() {
-  if (g_inside.load(std::memory_order_seq_cst)) watch_wakeup(EPOLL_CTL_MOD, g_epoll, g_wakeup);
+void barrier(uint32_t part) {
+  Part& of = g_parts[part];
+  if (of.inside.load(std::memory_order_seq_cst)) watch_wakeup(EPOLL_CTL_MOD, of.epoll, of.wakeup);
 }
 
-bool delivered() {
+bool delivered(uint32_t part) {
   // acquire: what was delivered, against the release in poll().
-  return first_taken().load(std::memory_order_acquire) == 0;
+  return g_parts[part].first_taken().load(std::memory_order_acquire) == 0;
 }
 
-int poll(uint64_t deadline_ns) {
+int poll(uint32_t part, uint64_t deadline_ns) {
+  Part& of = g_parts[part];
   epoll_event looked[kPollBatch];
   bool waits = deadline_ns != kDontWait;
-  epoll_event* events = waits ? g_taken : looked;
-  if (waits) g_inside.store(true, std::memory_order_seq_cst);
-  int n = wait_for_events(events, deadline_ns);
-  if (waits) g_inside.store(false, std::memory_order_seq_cst);
+  epoll_event* events = waits ? of.taken : looked;
+  if (waits) of.inside.store(true, std::memory_order_seq_cst);
+  int n = wait_for_events(of.epoll, events, deadline_ns);
+  if (waits) of.inside.store(false, std::memory_order_seq_cst);
   if (n <= 0) return 0;
   int stale = 0, woken = 0;
   for (int i = 0; i < n; ++i) {
     if (WISP_UNLIKELY(events[i].data.u64 == kInterrupt)) {
       // For the thread inside: the next one comes in after it has left (scheduler/polling.cpp).
-      if (waits) take_interrupt();
+      if (waits) take_interrupt(of);
       continue;
     }
     if (WISP_UNLIKELY((events[i].data.u64 & kRing) == kRing)) {
@@ -163,7 +168,7 @@ int poll(uint64_t deadline_ns) {
     else
       ++stale;
   }
-  if (waits) first_taken().store(0, std::memory_order_release);
+  if (waits) of.first_taken().store(0, std::memory_order_release);
   count(g_polls, 1);
   count(g_events, static_cast<uint64_t>(woken));
   if (stale != 0) count(g_stale, static_cast<uint64_t>(stale));
@@ -172,7 +177,7 @@ int poll(uint64_t deadline_ns) {
 
 const Poller kPoller = {poll, interrupt, barrier, delivered};
 
-bool start() {
+bool start(Part* part) {
   int epoll = move_up(static_cast<int>(kernel::call(SYS_epoll_create1, EPOLL_CLOEXEC)));
   if (epoll < 0) return false;
   int wakeup = move_up(static_cast<int>(kernel::call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK)));
@@ -181,15 +186,30 @@ bool start() {
     kernel::call(SYS_close, epoll);
     return false;
   }
-  g_epoll = epoll;
-  g_wakeup = wakeup;
-  own_descriptor_add(epoll);
-  own_descriptor_add(wakeup);
+  part->epoll = epoll;
+  part->wakeup = wakeup;
+  return true;
+}
+
+bool start() {
+  uint32_t n = pump_parts();
+  for (uint32_t i = 0; i < n; ++i) {
+    if (start(&g_parts[i])) continue;
+    while (i-- > 0) {
+      kernel::call(SYS_close, g_parts[i].wakeup);
+      kernel::call(SYS_close, g_parts[i].epoll);
+    }
+    return false;
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    own_descriptor_add(g_parts[i].epoll);
+    own_descriptor_add(g_parts[i].wakeup);
+  }
   return true;
 }
 
 bool ensure_started() {
-  // acquire: g_epoll is written before state 2.
+  // acquire: the parts are written before state 2.
   int s = g_started.load(std::memory_order_acquire);
   if (WISP_LIKELY(s == 2)) return true;
   RuntimeEntry entry;  // nobody else waits long: no hand-off in between
@@ -206,11 +226,17 @@ bool ensure_started() {
   return s == 2;
 }
 
-long control(int operation, int fd, uint32_t life) {
+// Where it is registered, or is about to be by the caller.
+int instance_of(const Descriptor* d) {
+  return g_parts[d->part.load(std::memory_order_relaxed)].epoll;
+}
+
+long control(int operation, int fd, const Descriptor* d, uint32_t life) {
   epoll_event event{};
   event.events = kEdges;
   event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
-  return kernel::call(SYS_epoll_ctl, g_epoll, operation, fd, reinterpret_cast<long>(&event));
+  return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd,
+                      reinterpret_cast<long>(&event));
 }
 
 // The number got another file while a registration for the former one was under way, and the kernel
@@ -221,7 +247,7 @@ void register_again(int fd, Descriptor* d) {
   uint64_t s = d->state.load(std::memory_order_acquire);
   while ((s & (kRegistered | kRegistering)) != 0) {
     uint32_t life = life_of(s);
-    control(EPOLL_CTL_MOD, fd, life);  // also tells once more what is ready
+    control(EPOLL_CTL_MOD, fd, d, life);  // also tells once more what is ready
     s = d->state.load(std::memory_order_acquire);
     if (life_of(s) == life) return;
   }
@@ -240,7 +266,7 @@ uint64_t socket_timeout(int fd, int option) {
   return s * 1000000000u + static_cast<uint64_t>(t.tv_usec) * 1000u;
 }
 
-Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
+Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t part) {
   if (!ensure_started()) return Wait::Refused;
   uint64_t s = d->state.load(std::memory_order_acquire);
   if (!verify) {
@@ -248,15 +274,18 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify) {
       if (life_of(s) != life) return Wait::Ended;
       if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
     } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
+    // Numbers are given in order, so connections made one after the other are spread evenly.
+    if (part == kAnyPart) part = static_cast<uint32_t>(fd) % pump_parts();
+    d->part.store(part, std::memory_order_relaxed);
   }
   if (kind_of(s) == kSocket) {
     d->receive_timeout.store(socket_timeout(fd, SO_RCVTIMEO), std::memory_order_relaxed);
     d->send_timeout.store(socket_timeout(fd, SO_SNDTIMEO), std::memory_order_relaxed);
   }
   // MOD reports what is ready now, as ADD does: nothing is lost between the two.
-  long r = verify ? control(EPOLL_CTL_MOD, fd, life) : control(EPOLL_CTL_ADD, fd, life);
-  if (r == -ENOENT) r = control(EPOLL_CTL_ADD, fd, life);
-  if (r == -EEXIST) r = control(EPOLL_CTL_MOD, fd, life);
+  long r = control(verify ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, d, life);
+  if (r == -ENOENT) r = control(EPOLL_CTL_ADD, fd, d, life);
+  if (r == -EEXIST) r = control(EPOLL_CTL_MOD, fd, d, life);
   if (WISP_LIKELY(r == 0)) {
     count(g_registrations, 1);
     if (WISP_LIKELY(descriptor_set_flags(d, life, kRegistered, kRegistering))) return Wait::Ready;
@@ -277,13 +306,13 @@ bool pump_add_ring(int fd, uint32_t index) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   event.data.u64 = kRing | index;
-  return kernel::call(SYS_epoll_ctl, g_epoll, EPOLL_CTL_ADD, fd, reinterpret_cast<long>(&event)) ==
-         0;
+  return kernel::call(SYS_epoll_ctl, g_parts[pump_part_of_carrier(index)].epoll, EPOLL_CTL_ADD, fd,
+                      reinterpret_cast<long>(&event)) == 0;
 }
 
-void pump_remove(int fd) {
+void pump_remove(int fd, const Descriptor* d) {
   epoll_event unused{};
-  kernel::call(SYS_epoll_ctl, g_epoll, EPOLL_CTL_DEL, fd, reinterpret_cast<long>(&unused));
+  kernel::call(SYS_epoll_ctl, instance_of(d), EPOLL_CTL_DEL, fd, reinterpret_cast<long>(&unused));
 }
 
 bool runtime_owns(int first, int last) {

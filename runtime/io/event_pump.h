@@ -1,5 +1,6 @@
-// The event pump: one epoll instance in which every descriptor that a task has waited for is
-// registered once per life, edge-triggered, both directions. The scheduler calls it (poller.h);
+// The event pump: epoll instances, one for each group of carriers (scheduler/poller.h), in one of
+// which every descriptor that a task has waited for is registered once per life, edge-triggered,
+// both directions. The scheduler calls it (poller.h);
 // io/ registers with it.
 #pragma once
 #include <stdint.h>
@@ -14,11 +15,12 @@ namespace wisp::io {
 // Ended: that life is over; it may have ended without moving anything, and who parked now would not
 // be woken. Refused: the kernel would not (not pollable, no memory, no descriptors left): the
 // caller does without. `verify`: registered already, but maybe not this very file: make sure.
-Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify);
+// `part`: of the pump, unless it is registered already.
+Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t part = kAnyPart);
 // SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none.
 uint64_t socket_timeout(int fd, int option);
 // Takes fd's present file out. Errors are of no interest.
-void pump_remove(int fd);
+void pump_remove(int fd, const Descriptor* d);
 // Events of a carrier's ring go to ring_reap(index).
 bool pump_add_ring(int fd, uint32_t index);
 // True for the descriptors of the runtime itself, or if one of them is in [first, last]: the

@@ -31,12 +31,12 @@ bool ready_now(int fd, short events) {
   return poll_now(&p, 1) > 0;
 }
 
-Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters) {
+Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters, uint32_t part) {
   uint64_t s = d->state.load(std::memory_order_acquire);
   if (WISP_UNLIKELY(life_of(s) != life)) return Wait::Ended;
   bool registered = (s & (kRegistered | kRegistering)) != 0;
   if (WISP_LIKELY((s & kOwn) != 0)) {
-    if (WISP_UNLIKELY(!registered)) return pump_register(fd, d, life, false);
+    if (WISP_UNLIKELY(!registered)) return pump_register(fd, d, life, false, part);
     return Wait::Ready;
   }
   // Its file may have other users: ask the kernel what it is now, each time.

@@ -66,7 +66,9 @@ inline void word_move(std::atomic<uint32_t>* word, uint32_t n) {
 
 // Makes sure that events of this life arrive: Ready, Ended, Refused or WouldBlock.
 // `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
-Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters);
+// `part`: of the event pump, by preference.
+constexpr uint32_t kAnyPart = ~0u;
+Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters, uint32_t part = kAnyPart);
 
 // Asks the kernel about one descriptor (POLLIN, POLLOUT). A signal that comes meanwhile makes
 // poll(2) fail even with a timeout of 0 (Linux's do_poll): that is no answer, so false, and the

@@ -81,7 +81,7 @@ void fill(WorkerRecord* r, const Worker& w) {
   Carrier* c = peek(w.carrier);
   r->carrier = c != nullptr ? c->index : kNone;
   r->task = id_of(peek(w.current));
-  r->polling = w.polling.load(std::memory_order_relaxed) ? 1 : 0;
+  r->polling = w.polling.load(std::memory_order_relaxed) != 0 ? 1 : 0;
 }
 
 uint64_t monotonic_at(uint64_t then_ticks, const Times& now) {

@@ -23,6 +23,7 @@ struct alignas(128) Carrier {
   std::atomic<uint64_t> timer_check_at{~0ull};
   uint32_t picks = 0;
   uint32_t index = 0;
+  uint32_t part = 0;   // of the event pump, which it looks at (poller.h)
   bool alone = false;  // the only carrier: there are no thieves
 
   static constexpr uint32_t kRing = 256, kFront = 256;
@@ -127,9 +128,13 @@ struct Worker {
   std::atomic<uint64_t> cpu_seen{0}, cpu_charged{0};
   uint64_t signal_mask = 0;       // what the kernel thread's mask is now, but for `deferred`
   std::atomic<uint32_t> wake{0};  // futex: 1 = look at `carrier`, 2 = go to the event pump
-  // It sleeps in the event pump, not on the futex. The waker stores `wake`, then looks here; the
-  // sleeper stores this, then looks at `wake`: both seq_cst, so one sees the other.
-  std::atomic<bool> polling{false};
+  // It sleeps in this part of the event pump, less 1, and not on the futex (0). The waker stores
+  // `wake`, then looks here; the sleeper stores this, then looks at `wake`: both seq_cst, so one
+  // sees the other.
+  std::atomic<uint32_t> polling{0};
+  // Where it waits for events if it can: in the part of its last carrier, or where it was sent.
+  // Relaxed: who reads it while another writes is about to find itself chosen.
+  std::atomic<uint32_t> part{0};
   // While it is lent (lent.h): to whom SysMonitor has seen it go, and what was added to its nice
   // value. Both are written under the lock, which orders them (relaxed).
   SpinLock weight_lock;

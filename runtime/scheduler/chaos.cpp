@@ -50,7 +50,7 @@ WispTask* chaos_pick(Carrier* c) {
     if (WispTask* t = c->swap_next(nullptr)) push_local(c, t);
   if (r == 1) return g_scheduler.global.pop();
   if (r == 2) fire_timers(c, c, monotonic_ns());
-  if (r == 3) poll_events(c);
+  if (r == 3) poll_in_turn(c);
   if (r == 4) return (roll() & 1) != 0 ? c->pop() : c->pop_front();
   if (r == 5)  // runs elsewhere, perhaps
     if (WispTask* t = c->pop()) {

@@ -262,7 +262,7 @@ void yield_current(WispTask* self) {
     // An empty house: the yield is the kernel's, GC and compiler threads want the core, too. But
     // first what a timer or a descriptor has for us.
     c->now = ticks();
-    if (!c->timer_check_due(c->now) && !poll_is_due(c->now)) {
+    if (!c->timer_check_due(c->now) && !poll_is_due(c)) {
       kernel::sched_yield();
       return;
     }
@@ -288,7 +288,7 @@ bool make_way_is_due() {
   if (c->next.load(std::memory_order_relaxed) != nullptr) return true;
   uint64_t now = ticks();
   return now - self->dispatched_at >= us_to_ticks(kLongRunUs) &&
-         (c->anything_queued() || g_scheduler.global.has_answers() || poll_is_due(now));
+         (c->anything_queued() || g_scheduler.global.has_answers() || poll_is_due(c->part, now));
 }
 
 void make_way() {

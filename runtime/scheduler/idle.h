@@ -14,13 +14,19 @@
 #include <atomic>
 
 #include "platform/compiler.h"
+#include "scheduler/poller.h"
 
 namespace wisp {
 
+//
+// Carriers belong to groups, by the part of the event pump that they look at (poller.h); who gets a
+// carrier gets one of a certain group if there is one, else any.
 template <typename CarrierT, typename WorkerT, typename Lock,
-          template <typename> class Atomic = std::atomic>
+          template <typename> class Atomic = std::atomic, uint32_t kParts = kMaxPumpParts>
 class IdleSet {
  public:
+  // Before anything is published.
+  void set_parts(uint32_t parts) { parts_ = parts; }
   uint32_t idle() const { return idle_.load(std::memory_order_relaxed); }
   uint32_t searching() const { return searching_.load(std::memory_order_relaxed); }
   uint32_t spares() const { return spares_.load(std::memory_order_relaxed); }
@@ -53,27 +59,28 @@ class IdleSet {
     push_spare(worker);
     lock_.unlock();
   }
-  // The published worker waits in the event pump instead of on its futex; one at a time. It is
-  // chosen for other work only when no other spare is left, so that somebody stays with the pump.
-  bool become_poller(WorkerT* worker) {
+  // The published worker waits in a part of the event pump instead of on its futex; one at a time.
+  // It is chosen for other work only when no other spare is left, so that somebody stays there.
+  bool become_poller(WorkerT* worker, uint32_t part) {
     lock_.lock();
-    bool ok = poller_.load(std::memory_order_relaxed) == nullptr && remove_spare(worker);
-    if (ok) poller_.store(worker, std::memory_order_relaxed);
+    bool ok = !polling(part) && remove_spare(worker);
+    if (ok) set_poller(part, worker);
     lock_.unlock();
     return ok;
   }
   // The poller goes back among the spares; false if it was chosen meanwhile.
   bool stop_polling(WorkerT* worker) {
     lock_.lock();
-    bool ok = poller_.load(std::memory_order_relaxed) == worker;
-    if (ok) {
-      poller_.store(nullptr, std::memory_order_relaxed);
-      push_spare(worker);
-    }
+    bool ok = remove_poller(worker);
+    if (ok) push_spare(worker);
     lock_.unlock();
     return ok;
   }
-  bool polling() const { return poller_.load(std::memory_order_relaxed) != nullptr; }
+  bool polling(uint32_t part) const {
+    return poller_[part].load(std::memory_order_relaxed) != nullptr;
+  }
+  // Of how many parts.
+  uint32_t polling() const { return polling_.load(std::memory_order_relaxed); }
   // A spare for an errand of its own, without a carrier, and not `asks`; null if there is none.
   WorkerT* take_any_spare(const WorkerT* asks = nullptr) {
     lock_.lock();
@@ -88,8 +95,8 @@ class IdleSet {
   bool take_back(WorkerT* worker) {
     lock_.lock();
     CarrierT* carrier = nullptr;
-    if (carriers_ != nullptr && (remove_poller(worker) || remove_spare(worker))) {
-      carrier = pop_carrier();
+    if (idle() != 0 && (remove_poller(worker) || remove_spare(worker))) {
+      carrier = pop_carrier(worker->part);
       bind(carrier, worker);
     }
     lock_.unlock();
@@ -99,28 +106,28 @@ class IdleSet {
   CarrierT* take_carrier(WorkerT* worker) {
     if (idle() == 0) return nullptr;
     lock_.lock();
-    CarrierT* carrier = pop_carrier();
+    CarrierT* carrier = pop_carrier(worker->part);
     if (carrier != nullptr) bind(carrier, worker);
     lock_.unlock();
     return carrier;
   }
   // Chooses an idle carrier and a spare worker, bound to each other; null if either is lacking
   // (`*no_spare` then says that only the worker is). The caller wakes the worker.
-  WorkerT* take_pair(bool* no_spare) {
+  WorkerT* take_pair(bool* no_spare, uint32_t part = 0) {
     lock_.lock();
     WorkerT* worker = nullptr;
-    if (carriers_ != nullptr) {
-      worker = pop_any();
-      if (worker != nullptr) bind(pop_carrier(), worker);
+    if (idle() != 0) {
+      worker = pop_any(part);
+      if (worker != nullptr) bind(pop_carrier(part), worker);
     }
-    *no_spare = carriers_ != nullptr && worker == nullptr;
+    *no_spare = idle() != 0 && worker == nullptr;
     lock_.unlock();
     return worker;
   }
   // A spare worker for a carrier that changes hands, or null.
   WorkerT* take_spare(CarrierT* carrier) {
     lock_.lock();
-    WorkerT* worker = pop_any();
+    WorkerT* worker = pop_any(carrier->part);
     if (worker != nullptr) bind(carrier, worker);
     lock_.unlock();
     return worker;
@@ -138,17 +145,20 @@ class IdleSet {
   static void bind(CarrierT* c, WorkerT* w) {
     c->worker = w;
     w->carrier = c;
+    w->part = c->part;
   }
   void push_carrier(CarrierT* c) {
     c->worker = nullptr;
-    c->idle_next = carriers_;
-    carriers_ = c;
+    c->idle_next = carriers_[c->part];
+    carriers_[c->part] = c;
     idle_.store(idle() + 1, std::memory_order_relaxed);
   }
-  CarrierT* pop_carrier() {
-    CarrierT* c = carriers_;
-    if (c == nullptr) return nullptr;
-    carriers_ = c->idle_next;
+  uint32_t after(uint32_t part) const { return part + 1 < parts_ ? part + 1 : 0; }
+  CarrierT* pop_carrier(uint32_t part) {
+    if (idle() == 0) return nullptr;
+    while (carriers_[part] == nullptr) part = after(part);
+    CarrierT* c = carriers_[part];
+    carriers_[part] = c->idle_next;
     idle_.store(idle() - 1, std::memory_order_relaxed);
     return c;
   }
@@ -164,16 +174,25 @@ class IdleSet {
     spares_.store(spares() - 1, std::memory_order_relaxed);
     return w;
   }
-  WorkerT* pop_any() {
+  WorkerT* pop_any(uint32_t part) {
     if (workers_ != nullptr) return pop_spare();
-    WorkerT* w = poller_.load(std::memory_order_relaxed);
-    poller_.store(nullptr, std::memory_order_relaxed);
+    if (polling() == 0) return nullptr;
+    while (!polling(part)) part = after(part);
+    WorkerT* w = poller_[part].load(std::memory_order_relaxed);
+    set_poller(part, nullptr);
     return w;
   }
+  void set_poller(uint32_t part, WorkerT* w) {
+    poller_[part].store(w, std::memory_order_relaxed);
+    polling_.store(polling() + (w != nullptr ? 1u : ~0u), std::memory_order_relaxed);
+  }
   bool remove_poller(WorkerT* w) {
-    if (poller_.load(std::memory_order_relaxed) != w) return false;
-    poller_.store(nullptr, std::memory_order_relaxed);
-    return true;
+    for (uint32_t part = 0; part < parts_; ++part)
+      if (poller_[part].load(std::memory_order_relaxed) == w) {
+        set_poller(part, nullptr);
+        return true;
+      }
+    return false;
   }
   bool remove_spare(WorkerT* w) {
     for (WorkerT** p = &workers_; *p != nullptr; p = &(*p)->next)
@@ -186,11 +205,13 @@ class IdleSet {
   }
 
   Lock lock_;
-  CarrierT* carriers_ = nullptr;
+  uint32_t parts_ = 1;
+  CarrierT* carriers_[kParts] = {};
   WorkerT* workers_ = nullptr;
   alignas(kCacheLine) Atomic<uint32_t> idle_{0};  // written under the lock, read without
   Atomic<uint32_t> spares_{0};                    // without the poller
-  Atomic<WorkerT*> poller_{nullptr};
+  Atomic<uint32_t> polling_{0};
+  Atomic<WorkerT*> poller_[kParts] = {};
   alignas(kCacheLine) Atomic<uint32_t> searching_{0};
 };
 

@@ -44,6 +44,7 @@ struct Scheduler {
   std::atomic<bool> running{false};
   Carrier* carriers = nullptr;
   uint32_t carrier_count = 0;
+  uint32_t pump_parts = 1;
   GlobalQueue global;
   IdleSet<Carrier, Worker, SpinLock> idle;
   Forecast forecast;
@@ -106,12 +107,30 @@ uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns);
 uint64_t earliest_deadline();  // over all carriers; ~0 = none
 
 // --- polling.cpp: the event pump's place in the scheduler
-extern std::atomic<uint64_t> g_poll_at;  // ticks when a busy carrier looks at the pump next
+// A part of the pump, as its group sees it.
+struct alignas(128) PumpPart {
+  std::atomic<uint64_t> poll_at{~0ull};  // ticks when a busy carrier looks at it next
+  // One looker at a time: epoll_wait hands an edge to one caller only, and two lookers would only
+  // share the events between carriers. Exchange: acquire on success, release by the store at the
+  // end.
+  std::atomic<uint32_t> looking{0};
+  // A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as
+  // soon as that one is chosen for a carrier, but until it has really left nobody else may go in:
+  // the other would take away the interruption that was meant for it, and the carrier would wait
+  // with it. Exchange: acquire, against the release of the one who leaves.
+  std::atomic<bool> occupied{false};
+};
+extern PumpPart g_pump_parts[kMaxPumpParts];
 enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };  // Worker::wake
 void wake_worker(Worker* worker, WakeWord what);
-// Looks at the pump without waiting; what it wakes goes to `into`'s ring (null: global queue).
-// Returns how many tasks became runnable. At most one thread at a time gets to look.
-uint32_t poll_events(Carrier* into);
+// Looks at a part of the pump without waiting; what it wakes goes to `into`'s ring (null: global
+// queue). Returns how many tasks became runnable. At most one thread at a time gets to look.
+uint32_t poll_events(uint32_t part, Carrier* into);
+inline uint32_t poll_events(Carrier* into) { return poll_events(into->part, into); }
+// The other parts that nobody watches and nobody has looked at for a while. Owner only.
+uint32_t poll_neglected(Carrier* into);
+// Both. For a busy carrier between two tasks.
+uint32_t poll_in_turn(Carrier* into);
 // The published worker waits for events until deadline_ns or until it is woken. NotThere: it did
 // not wait, because another worker is in the pump already, or there is none. Bound: it has taken a
 // carrier for what it woke.
@@ -120,12 +139,16 @@ EventWait wait_for_events(Worker* worker, uint64_t deadline_ns);
 // A carrier is busy from now on, or stays so while a worker leaves the pump: SysMonitor has to look
 // at the pump if no worker is in it.
 void pump_may_be_empty();
+// Some part of it.
 inline bool pump_is_empty() {
-  return g_poller.load(std::memory_order_relaxed) != nullptr && !g_scheduler.idle.polling();
+  return g_poller.load(std::memory_order_relaxed) != nullptr &&
+         g_scheduler.idle.polling() != g_scheduler.pump_parts;
 }
-inline bool poll_is_due(uint64_t now) {
-  return WISP_UNLIKELY(now >= g_poll_at.load(std::memory_order_relaxed));
+inline bool poll_is_due(uint32_t part, uint64_t now) {
+  return WISP_UNLIKELY(now >= g_pump_parts[part].poll_at.load(std::memory_order_relaxed));
 }
+// Owner: at its `now`.
+inline bool poll_is_due(const Carrier* c) { return poll_is_due(c->part, c->now); }
 
 // --- sysmon.cpp
 bool sysmon_start();
@@ -182,6 +205,12 @@ inline Carrier* my_carrier() {
   ThreadSelf& s = thread_self();
   if (s.task != nullptr) return s.task->carrier;
   return s.worker != nullptr ? s.worker->carrier : nullptr;
+}
+
+// The part of the pump that a worker should watch who is woken from here.
+inline uint32_t my_part() {
+  const Carrier* c = my_carrier();
+  return c != nullptr ? c->part : 0;
 }
 
 // Set up by task_create: a task nobody knows yet is taken for one that goes on after a wake.

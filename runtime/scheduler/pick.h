@@ -82,7 +82,7 @@ inline WispTask* pick(Carrier* c) {
     if (WispTask* t = chaos_pick(c)) return t;
   if (WISP_UNLIKELY(c->timer_check_due(c->now)) && fire_timers(c, c, monotonic_ns()) != 0)
     own_deadline_may_be_unwatched(c);
-  if (poll_is_due(c->now) && poll_events(c) != 0) own_deadline_may_be_unwatched(c);
+  if (poll_is_due(c) && poll_in_turn(c) != 0) own_deadline_may_be_unwatched(c);
   // Work from outside gets its turn even when this carrier never runs dry.
   if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
     if (WispTask* t = from_global(c, s.global.pop_other())) return t;

@@ -1,7 +1,11 @@
 // How the io layer's event pump hangs in the scheduler. The scheduler knows nothing of descriptors:
 // it calls `poll` where a worker would otherwise sleep, and now and then on busy carriers.
 //
-// At most one thread is inside a waiting poll (it is the timekeeper as well); polls with
+// With several carriers the pump is divided into parts, one for each two carriers (a group): each
+// descriptor is registered in one part, and so its events come to one group. With one part for all,
+// 16 carriers waited for each other's looks and took every second task from each other.
+//
+// At most one thread is inside a waiting poll of a part; polls with
 // deadline_ns == kDontWait may run beside it. Tasks that the pump unparks while it polls are
 // collected and go to the polling worker's own carrier, so a burst of events costs no wake-ups.
 #pragma once
@@ -20,23 +24,32 @@ struct Poller {
   // look only) and unparks whoever waits for them (ParkingLot::unpark). Returns the number of
   // events. Called inside the runtime (depth > 0) on kernel stacks and, with kDontWait, on task
   // stacks.
-  int (*poll)(uint64_t deadline_ns);
+  int (*poll)(uint32_t part, uint64_t deadline_ns);
   // Makes the thread inside a waiting poll return soon (eventfd write). Any thread.
-  void (*interrupt)();
+  void (*interrupt)(uint32_t part);
   // Waits for the end of it if the waiting poll is taking events from the kernel at this moment.
-  void (*barrier)();
+  void (*barrier)(uint32_t part);
   // Whatever the waiting poll had taken by the last barrier is delivered.
-  bool (*delivered)();
+  bool (*delivered)(uint32_t part);
 };
+
+constexpr uint32_t kMaxPumpParts = 32;
+// Parts as bits.
+using PumpParts = uint32_t;
+
+// How many parts there are. From scheduler_start on.
+uint32_t pump_parts();
+// The part of the carrier's group.
+uint32_t pump_part_of_carrier(uint32_t index);
 
 // Set once, when the first descriptor is registered; null before: no polling at all.
 extern std::atomic<const Poller*> g_poller;
 // The io layer calls this after the first registration, so that a sleeping worker starts polling.
 void poller_start(const Poller* poller);
-// For who has to know of all events that happened before its call. Inside the runtime, on a task.
+// For who has to know of all events of these parts that happened before its call. Inside the runtime, on a task.
 // The first delivers those that nobody has taken; false: another thread has taken some and not
 // delivered them yet. The second waits until it has; false: it does not soon.
-bool drain_events();
-bool settle_events();
+bool drain_events(PumpParts parts);
+bool settle_events(PumpParts parts);
 
 }  // namespace wisp

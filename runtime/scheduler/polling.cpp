@@ -8,6 +8,11 @@
 //   - SysMonitor looks when no carrier has looked for some 250 us (400 where the last looked
 //     beside a waiting worker and found nothing).
 // Who leaves the pump sends another worker there if that pays (attendance.h).
+//
+// The pump has parts (poller.h), and each of them its visitors. A busy carrier looks at its own,
+// and at those of others that are neglected: no worker waits there and no carrier of the group has
+// looked, be they asleep or busy. A worker that has nothing to do waits in its own, or else in any
+// other.
 #include "platform/backoff.h"
 #include "platform/running.h"
 #include "scheduler/internal.h"
@@ -17,21 +22,18 @@
 namespace wisp {
 
 std::atomic<const Poller*> g_poller{nullptr};
-std::atomic<uint64_t> g_poll_at{~0ull};
+PumpPart g_pump_parts[kMaxPumpParts];
 
 // Between two looks of busy carriers, all together. A look costs about half a microsecond.
 constexpr uint64_t kBusyPollUs = 50;
 // The same after a look in vain while a worker waits there.
 constexpr uint64_t kWatchedPollUs = 200;
 
-// One looker at a time: epoll_wait hands an edge to one caller only, and two lookers would only
-// share the events between carriers. Exchange: acquire on success, release by the store below.
-static std::atomic<uint32_t> g_looking{0};
-
 void poller_start(const Poller* poller) {
   running_threads_open();  // for placement: together with the pump's own descriptors
   g_poller.store(poller, std::memory_order_release);
-  g_poll_at.store(0, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < pump_parts(); ++i)
+    g_pump_parts[i].poll_at.store(0, std::memory_order_relaxed);
   // Workers that sleep on their futex do not know of it yet: SysMonitor sends one.
   sysmon_notice_slow();
 }
@@ -39,8 +41,8 @@ void poller_start(const Poller* poller) {
 void wake_worker(Worker* w, WakeWord what) {
   // seq_cst: see Worker::polling. Release: the worker sees the carrier it was bound to.
   w->wake.store(what, std::memory_order_seq_cst);
-  if (w->polling.load(std::memory_order_seq_cst))
-    g_poller.load(std::memory_order_relaxed)->interrupt();
+  if (uint32_t part = w->polling.load(std::memory_order_seq_cst); part != 0)
+    g_poller.load(std::memory_order_relaxed)->interrupt(part - 1);
   else
     kernel::futex_wake(&w->wake, 1);
 }
@@ -51,11 +53,12 @@ static void hand_out(TaskList* woken, Carrier* into) {
 
 // The one sent is a spare again when it arrives (sleep_until_bound). Who announces work meanwhile
 // and finds none tells SysMonitor, which makes one: that happens once or twice in a process's life.
-static void attend_pump() {
+static void attend_pump(uint32_t part) {
   Scheduler& s = g_scheduler;
-  if (!s.attendance.wants_another(s.idle.idle(), s.idle.polling())) return;
+  if (!s.attendance.wants_another(s.idle.idle(), s.idle.polling(part))) return;
   if (Worker* other = s.idle.take_any_spare()) {
     s.attendance.sent();
+    other->part = part;
     placement_before_wake(other);
     wake_worker(other, kGoToPump);
   }
@@ -63,18 +66,19 @@ static void attend_pump() {
 
 enum class Take { OneBatch, All };
 
-// By who has g_looking: what it wakes goes to `into`, or to the global queue. Returns how many.
-static uint32_t look_and_let_go(const Poller* poller, Carrier* into, Take take) {
+// By who is `looking` there: what it wakes goes to `into`, or to the global queue. Returns how many.
+static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* into, Take take) {
   TaskList woken;
   ThreadSelf& me = thread_self();
   me.collect = &woken;
-  while (poller->poll(kDontWait) == kPollBatch && take == Take::All) {
+  while (poller->poll(part, kDontWait) == kPollBatch && take == Take::All) {
   }
   me.collect = nullptr;
   uint32_t n = woken.count;
-  uint64_t pause = n == 0 && g_scheduler.idle.polling() ? kWatchedPollUs : kBusyPollUs;
-  g_poll_at.store(ticks() + us_to_ticks(pause), std::memory_order_relaxed);
-  g_looking.store(0, std::memory_order_release);
+  uint64_t pause = n == 0 && g_scheduler.idle.polling(part) ? kWatchedPollUs : kBusyPollUs;
+  PumpPart& of = g_pump_parts[part];
+  of.poll_at.store(ticks() + us_to_ticks(pause), std::memory_order_relaxed);
+  of.looking.store(0, std::memory_order_release);
   hand_out(&woken, into);
   // A carrier between two tasks runs a single one itself, at once.
   bool next = into != nullptr && take == Take::OneBatch;
@@ -82,13 +86,25 @@ static uint32_t look_and_let_go(const Poller* poller, Carrier* into, Take take) 
   return n;
 }
 
-uint32_t poll_events(Carrier* into) {
+uint32_t poll_events(uint32_t part, Carrier* into) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr) return 0;
-  if (g_looking.exchange(1, std::memory_order_acquire) != 0) return 0;
+  if (g_pump_parts[part].looking.exchange(1, std::memory_order_acquire) != 0) return 0;
   if (into != nullptr) bump(into->polls);
-  return look_and_let_go(poller, into, Take::OneBatch);
+  return look_and_let_go(poller, part, into, Take::OneBatch);
 }
+
+uint32_t poll_neglected(Carrier* into) {
+  uint32_t parts = g_scheduler.pump_parts, n = 0;
+  if (parts == 1 || !pump_is_empty()) return 0;
+  uint64_t before = ticks() - us_to_ticks(kBusyPollUs);
+  for (uint32_t i = 0; i < parts; ++i)
+    if (i != into->part && poll_is_due(i, before) && !g_scheduler.idle.polling(i))
+      n += poll_events(i, into);
+  return n;
+}
+
+uint32_t poll_in_turn(Carrier* into) { return poll_events(into) + poll_neglected(into); }
 
 void pump_may_be_empty() {
   // seq_cst: a carrier was taken (the idle set), then this looks at SysMonitor's laziness.
@@ -97,11 +113,23 @@ void pump_may_be_empty() {
   if (pump_is_empty()) sysmon_notice();
 }
 
-// A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as
-// soon as that one is chosen for a carrier, but until it has really left nobody else may go in: the
-// other would take away the interruption that was meant for it, and the carrier would wait with it.
-// Exchange: acquire, against the release of the one who leaves.
-static std::atomic<bool> g_occupied{false};
+// The part where the worker waits from now on, its own if that is free; false: none is. It is in
+// the idle set as the part's poller then.
+static bool occupy_part(Worker* w, uint32_t* occupied) {
+  uint32_t parts = g_scheduler.pump_parts, part = w->part;
+  for (uint32_t i = 0; i < parts; ++i, part = part + 1 < parts ? part + 1 : 0) {
+    PumpPart& of = g_pump_parts[part];
+    if (of.occupied.load(std::memory_order_relaxed) ||
+        of.occupied.exchange(true, std::memory_order_acquire))
+      continue;
+    if (g_scheduler.idle.become_poller(w, part)) {
+      *occupied = part;
+      return true;
+    }
+    of.occupied.store(false, std::memory_order_release);
+  }
+  return false;
+}
 
 EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
@@ -114,12 +142,9 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     pump_may_be_empty();
     return EventWait::NotThere;
   }
-  if (g_occupied.exchange(true, std::memory_order_acquire)) return EventWait::NotThere;
-  if (!g_scheduler.idle.become_poller(w)) {
-    g_occupied.store(false, std::memory_order_release);
-    return EventWait::NotThere;
-  }
-  w->polling.store(true, std::memory_order_seq_cst);
+  uint32_t part;
+  if (!occupy_part(w, &part)) return EventWait::NotThere;
+  w->polling.store(part + 1, std::memory_order_seq_cst);
   TaskList woken;
   if (w->wake.load(std::memory_order_seq_cst) == 0) {
     ThreadSelf& me = thread_self();
@@ -129,23 +154,26 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
       me.depth.store(1, std::memory_order_relaxed);
     }
     me.collect = &woken;
-    poller->poll(deadline_ns);
+    poller->poll(part, deadline_ns);
     me.collect = nullptr;
   }
-  w->polling.store(false, std::memory_order_seq_cst);
-  g_occupied.store(false, std::memory_order_release);
+  w->polling.store(0, std::memory_order_seq_cst);
+  g_pump_parts[part].occupied.store(false, std::memory_order_release);
   if (woken.count == 0) {
     g_scheduler.idle.stop_polling(w);  // false: chosen for a carrier, `wake` says so or is about to
     return EventWait::Waited;
   }
-  // An idle carrier for what we woke, unless we were given one meanwhile.
+  // An idle carrier for what we woke, of that group if there is one; unless we were given one
+  // meanwhile.
+  if (w->wake.load(std::memory_order_relaxed) == 0) w->part = part;
   if (g_scheduler.idle.take_back(w)) {
     w->carrier->now = ticks();
-    g_poll_at.store(w->carrier->now + us_to_ticks(kBusyPollUs), std::memory_order_relaxed);
+    g_pump_parts[part].poll_at.store(w->carrier->now + us_to_ticks(kBusyPollUs),
+                                     std::memory_order_relaxed);
     uint32_t n = woken.count;
     hand_out(&woken, w->carrier);
     if (n > 1) announce_work();
-    attend_pump();
+    attend_pump(part);
     return EventWait::Bound;
   }
   g_scheduler.idle.stop_polling(w);
@@ -154,30 +182,43 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   return EventWait::Waited;
 }
 
-bool drain_events() {
-  const Poller* poller = g_poller.load(std::memory_order_acquire);
-  if (poller == nullptr) return true;
+static bool drain_part(const Poller* poller, uint32_t part, Carrier* into) {
   // Who looks right now delivers before it lets go.
-  for (Backoff backoff; g_looking.exchange(1, std::memory_order_acquire) != 0;) backoff.wait();
+  std::atomic<uint32_t>& looking = g_pump_parts[part].looking;
+  for (Backoff backoff; looking.exchange(1, std::memory_order_acquire) != 0;) backoff.wait();
   // A look may find nothing while the kernel hands events to a waiting poll, even of those that it
   // leaves: ep_events_available (Linux, fs/eventpoll.c) asks two lists without a lock, and an event
   // may move from the second to the first in between. So a barrier goes before it. If it still
   // finds the lists empty by such a chance, the waiting poll began after the barrier, takes all
   // that was there (up to kPollBatch), and the second barrier makes that known.
-  poller->barrier();
-  WispTask* self = current_task();
-  look_and_let_go(poller, self != nullptr ? self->carrier : nullptr, Take::All);
-  poller->barrier();
-  return poller->delivered();
+  poller->barrier(part);
+  look_and_let_go(poller, part, into, Take::All);
+  poller->barrier(part);
+  return poller->delivered(part);
 }
 
-bool settle_events() {
+bool drain_events(PumpParts parts) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
+  if (poller == nullptr) return true;
+  bool all = true;
+  for (; parts != 0; parts &= parts - 1) {
+    WispTask* self = current_task();
+    all &= drain_part(poller, static_cast<uint32_t>(__builtin_ctz(parts)),
+                      self != nullptr ? self->carrier : nullptr);
+  }
+  return all;
+}
+
+bool settle_events(PumpParts parts) {
+  const Poller* poller = g_poller.load(std::memory_order_acquire);
+  if (poller == nullptr) return true;
   // About a tenth of a second: it may have lost its processor, and an instance that is given up for
   // that is the kernel's for good.
-  Backoff backoff;
-  for (int tries = 16'000; poller != nullptr && !poller->delivered(); backoff.wait())
-    if (--tries == 0) return false;
+  int tries = 16'000;
+  for (; parts != 0; parts &= parts - 1)
+    for (Backoff backoff; !poller->delivered(static_cast<uint32_t>(__builtin_ctz(parts)));
+         backoff.wait())
+      if (--tries == 0) return false;
   return true;
 }
 

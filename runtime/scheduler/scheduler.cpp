@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <new>
 
 #include "platform/real.h"
@@ -252,6 +253,22 @@ bool start_kernel_thread(void* (*run)(void*), void* argument) {
   return true;
 }
 
+// Into groups of neighbours, of two carriers or three (of more where there are more than 64). Alone
+// a carrier would have to be woken by its part of the pump each time that it has nothing to do.
+constexpr uint32_t kCarriersPerPart = 2;
+
+static void divide_pump(uint32_t carriers) {
+  Scheduler& s = g_scheduler;
+  uint32_t parts = s.config.pump_parts > 0 ? static_cast<uint32_t>(s.config.pump_parts)
+                                           : carriers / kCarriersPerPart;
+  s.pump_parts = std::clamp(parts, 1u, std::min(carriers, kMaxPumpParts));
+  s.idle.set_parts(s.pump_parts);
+  for (uint32_t i = 0; i < carriers; ++i) s.carriers[i].part = i * s.pump_parts / carriers;
+}
+
+uint32_t pump_parts() { return g_scheduler.pump_parts; }
+uint32_t pump_part_of_carrier(uint32_t index) { return g_scheduler.carriers[index].part; }
+
 bool scheduler_start(const SchedulerConfig& config) {
   Scheduler& s = g_scheduler;
   if (s.running.load()) return true;
@@ -275,6 +292,7 @@ bool scheduler_start(const SchedulerConfig& config) {
     s.carriers[i].alone = n == 1;
   }
   s.carrier_count = n;
+  divide_pump(n);
   // All carriers start idle; workers are made for them, and one spare for the first hand-off.
   for (uint32_t i = n; i-- > 0;) s.idle.publish_carrier(&s.carriers[i]);
   for (uint32_t i = 0; i < n + 1; ++i)

@@ -13,6 +13,7 @@ struct SchedulerConfig {
   int carriers = 1;                // 1 .. 1024
   uint64_t sysmon_tick_us = 1000;  // 100 .. 10,000,000
   size_t stack_size = 0;           // for tasks created without one; 0 = 1 MiB
+  int pump_parts = 0;              // of the event pump; 0: by the number of carriers
   uint64_t trim_ms = 1000;         // parked so long, a task gives back unused stack; 0 = never
   uint32_t chaos_seed = 0;         // != 0: random yields, steals and hand-offs (soak tests)
 };

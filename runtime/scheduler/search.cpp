@@ -89,18 +89,26 @@ WispTask* search(Worker* w, Carrier* c) {
   uint32_t n = s.carrier_count;
   uint64_t start = ticks();
   for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i] = Sighting{nullptr, 0, start};
-  uint32_t offset = n > 1 ? next_random(w) % n : 0;
+  // Its group's first, whose tasks' descriptors it looks at; then from any on.
+  uint32_t own = c->index, others = n > 1 ? next_random(w) % n : 0;
+  while (own > 0 && s.carriers[own - 1].part == c->part) --own;
+  uint32_t group = 0;
+  while (own + group < n && s.carriers[own + group].part == c->part) ++group;
+  if (group == n) {  // there is but one
+    group = 0;
+  }
   uint64_t spin = w->spin_ticks;
   for (;;) {
     uint64_t now = ticks();
     bool hope = false;  // somebody's next is ripening: stay a little longer
     if (!s.global.empty())
       if (WispTask* t = s.global.pop()) return t;
-    for (uint32_t k = 0; k < n; ++k) {
-      uint32_t i = offset + k < n ? offset + k : offset + k - n;
+    for (uint32_t k = 0; k < group + n; ++k) {
+      uint32_t i = k < group ? own + k : others + (k - group);
+      if (i >= n) i -= n;
       Carrier* victim = &s.carriers[i];
-      if (victim == c) continue;
-      Sighting* sighting = k < kSightings ? &seen[k] : nullptr;
+      if (victim == c || (k >= group && group != 0 && victim->part == c->part)) continue;
+      Sighting* sighting = i < kSightings ? &seen[i] : nullptr;
       if (sighting == nullptr || !about_to_run_it(victim) ||
           sighting->ripe(&victim->queue, victim->switches.load(std::memory_order_relaxed), now)) {
         if (WispTask* t = steal_queued(c, victim)) return t;

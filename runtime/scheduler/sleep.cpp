@@ -77,10 +77,11 @@ static bool start_helping(Worker* w, uint64_t deadline_ns) {
 // that one find all carriers busy and not go in, it tells SysMonitor itself.
 static bool send_to_pump_instead(Worker* w) {
   Scheduler& s = g_scheduler;
-  if (!w->left_pump_for_timer || s.idle.polling()) return false;
+  if (!w->left_pump_for_timer || s.idle.polling(w->part)) return false;
   w->left_pump_for_timer = false;
   Worker* other = s.idle.take_any_spare(w);
   if (other == nullptr) return false;
+  other->part = w->part.load(std::memory_order_relaxed);
   wake_worker(other, kGoToPump);
   return true;
 }

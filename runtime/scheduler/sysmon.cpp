@@ -92,7 +92,7 @@ struct Findings {
   uint64_t due = ~0ull;   // ns: a carrier with work will have been kept for a tick
   bool moving = false;    // a carrier has switched since the last look
   bool starving = false;  // there is work, and no worker for an idle carrier
-  bool pump_was_empty = false, pump_empty = false;  // at the last look, at this one
+  PumpParts pump_was_empty = 0, pump_empty = 0;  // at the last look, at this one
 };
 
 // Processor time of the kernel thread that the task is on, ns.
@@ -180,30 +180,38 @@ static bool deadline_left(uint64_t seen, bool all_were_idle) {
                              deadline + kSlackNs < g_wakes_at.load(std::memory_order_relaxed));
 }
 
-// The event pump without a worker in it: carriers that come round look at it themselves; if none
-// does, this thread looks, and if a carrier sleeps a spare worker goes there.
-static void look_at_pump(Findings* f) {
+// A part of the event pump without a worker in it: carriers that come round look at it themselves;
+// if none does, this thread looks, and if a carrier sleeps (more than wait in other parts, for it
+// is they who run what is found) a spare worker goes there.
+static void look_at_pump(uint32_t part, Findings* f) {
   Scheduler& s = g_scheduler;
-  if (!pump_is_empty()) return;
-  if (s.idle.idle() != 0) {
-    if (f->pump_was_empty) {
-      if (Worker* w = s.idle.take_any_spare()) wake_worker(w, kGoToPump);
+  if (s.idle.polling(part)) return;
+  if (s.idle.idle() > s.idle.polling()) {
+    if ((f->pump_was_empty >> part & 1) != 0) {
+      if (Worker* w = s.idle.take_any_spare()) {
+        w->part = part;
+        wake_worker(w, kGoToPump);
+      }
     } else {
       f->waiting = true;
     }
-    f->pump_empty = true;
+    f->pump_empty |= 1u << part;
   } else {
-    if (ticks() > g_poll_at.load(std::memory_order_relaxed) + us_to_ticks(200))
-      poll_events(nullptr);
+    if (poll_is_due(part, ticks() - us_to_ticks(200))) poll_events(part, nullptr);
     f->moving = true;  // keeps the tick: others than us may not come round for long
   }
+}
+
+static void look_at_pump(Findings* f) {
+  if (!pump_is_empty()) return;
+  for (uint32_t part = 0; part < g_scheduler.pump_parts; ++part) look_at_pump(part, f);
 }
 
 static void* sysmon_main(void*) {
   Scheduler& s = g_scheduler;
   thread_self().depth.store(1, std::memory_order_relaxed);
   uint64_t period = kShortestNs;
-  bool pump_was_empty = false;
+  PumpParts pump_was_empty = 0;
   for (;;) {
     // An exchange: a store would not keep the looks that follow behind it (AArch64), and a notice
     // that comes after them would be lost with it.
@@ -246,7 +254,7 @@ static void* sysmon_main(void*) {
     else
       period = period * 2 < kLongestNs ? period * 2 : kLongestNs;
     uint64_t wake_at = std::min(now + period, std::max(f.due, now + kShortestNs));
-    bool idle = all_idle() && s.global.empty() && !f.pump_empty && !f.starving;
+    bool idle = all_idle() && s.global.empty() && f.pump_empty == 0 && !f.starving;
     // It must know what parked last on an idle carrier (acquire: with publish_idle).
     std::atomic_thread_fence(std::memory_order_acquire);
     uint64_t trim_at = trim_stacks(now);

@@ -23,7 +23,7 @@ void wake_searcher(Noticer by) {
   for (;;) {
     if (!s.idle.claim_searcher()) return;
     bool no_spare = false;
-    if (Worker* w = s.idle.take_pair(&no_spare)) {
+    if (Worker* w = s.idle.take_pair(&no_spare, my_part())) {
       w->searching = true;
       bump(w->carrier->wakeups);
       placement_before_wake(w);
@@ -145,7 +145,7 @@ static void search_less(Worker* w) {
 
 // For a carrier that has run dry: its ring has work now.
 static bool found_in_pump(Worker* w, Carrier* c) {
-  w->pump_first = poll_events(c) != 0;
+  w->pump_first = poll_events(c) != 0 || poll_neglected(c) != 0;
   if (!w->pump_first) return false;
   end_search(w, true);
   deadlines_may_be_unwatched();
@@ -309,7 +309,10 @@ bool worker_start(Carrier* carrier) {
   Worker* w = worker_make();
   if (w == nullptr) return false;
   w->carrier = carrier;
-  if (carrier != nullptr) carrier->worker = w;
+  if (carrier != nullptr) {
+    carrier->worker = w;
+    w->part = carrier->part;
+  }
   g_scheduler.worker_count.fetch_add(1, std::memory_order_relaxed);
   if (carrier == nullptr) g_scheduler.workers_starting.fetch_add(1, std::memory_order_relaxed);
   if (start_kernel_thread(worker_main, w)) return true;

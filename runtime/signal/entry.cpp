@@ -41,8 +41,9 @@ static void defer(ThreadSelf& self, int sig, siginfo_t* info, void* context) {
   self.pending_signals.fetch_or(kDeferredMark, std::memory_order_relaxed);
   // It may have looked for signals already, be on its way into the event pump, and not wake up for
   // a second one, which is blocked. In the pump it notices by itself, being interrupted.
-  if (self.worker != nullptr && self.worker->polling.load(std::memory_order_relaxed))
-    g_poller.load(std::memory_order_relaxed)->interrupt();
+  if (self.worker == nullptr) return;
+  if (uint32_t part = self.worker->polling.load(std::memory_order_relaxed); part != 0)
+    g_poller.load(std::memory_order_relaxed)->interrupt(part - 1);
 }
 
 // Put off for a flow that did not block them, on a thread whose flow now does: back to the process,
