@@ -12,12 +12,18 @@ namespace wisp {
 
 // Number + 1; 0 is an empty place. Relaxed: who tries to close a descriptor of ours while it is
 // being made has guessed its number.
-static std::atomic<int> g_own[16];
+static std::atomic<int> g_own[kMostOwnDescriptors];
+// No place beyond has ever been taken. Relaxed, as above.
+static std::atomic<int> g_places{0};
 
 static void replace(int from, int to) {
-  for (auto& place : g_own) {
+  for (int i = 0; i < kMostOwnDescriptors; ++i) {
     int expected = from;
-    if (place.compare_exchange_strong(expected, to, std::memory_order_relaxed)) return;
+    if (!g_own[i].compare_exchange_strong(expected, to, std::memory_order_relaxed)) continue;
+    int places = g_places.load(std::memory_order_relaxed);
+    while (places <= i && !g_places.compare_exchange_weak(places, i + 1, std::memory_order_relaxed)) {
+    }
+    return;
   }
 }
 
@@ -25,8 +31,8 @@ void own_descriptor_add(int fd) { replace(0, fd + 1); }
 void own_descriptor_remove(int fd) { replace(fd + 1, 0); }
 
 bool own_descriptor_in(int first, int last) {
-  for (auto& place : g_own) {
-    int own = place.load(std::memory_order_relaxed) - 1;
+  for (int i = 0, n = g_places.load(std::memory_order_relaxed); i < n; ++i) {
+    int own = g_own[i].load(std::memory_order_relaxed) - 1;
     if (own >= first && own <= last && own >= 0) return true;
   }
   return false;

@@ -4,7 +4,10 @@
 
 namespace wisp {
 
-// For the process's life, or until it is taken out. At most 16; one more is not protected.
+// Two for each part of the event pump, and some.
+constexpr int kMostOwnDescriptors = 96;
+
+// For the process's life, or until it is taken out. One more than so many is not protected.
 void own_descriptor_add(int fd);
 void own_descriptor_remove(int fd);
 // Any of first..last. Any thread, signal handlers included.

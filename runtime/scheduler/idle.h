@@ -96,7 +96,7 @@ class IdleSet {
     lock_.lock();
     CarrierT* carrier = nullptr;
     if (idle() != 0 && (remove_poller(worker) || remove_spare(worker))) {
-      carrier = pop_carrier(worker->part);
+      carrier = pop_carrier(worker->part.load(std::memory_order_relaxed));
       bind(carrier, worker);
     }
     lock_.unlock();
@@ -106,7 +106,7 @@ class IdleSet {
   CarrierT* take_carrier(WorkerT* worker) {
     if (idle() == 0) return nullptr;
     lock_.lock();
-    CarrierT* carrier = pop_carrier(worker->part);
+    CarrierT* carrier = pop_carrier(worker->part.load(std::memory_order_relaxed));
     if (carrier != nullptr) bind(carrier, worker);
     lock_.unlock();
     return carrier;
@@ -145,7 +145,7 @@ class IdleSet {
   static void bind(CarrierT* c, WorkerT* w) {
     c->worker = w;
     w->carrier = c;
-    w->part = c->part;
+    w->part.store(c->part, std::memory_order_relaxed);
   }
   void push_carrier(CarrierT* c) {
     c->worker = nullptr;

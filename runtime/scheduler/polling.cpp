@@ -53,8 +53,11 @@ static void hand_out(TaskList* woken, Carrier* into) {
 
 // The one sent is a spare again when it arrives (sleep_until_bound). Who announces work meanwhile
 // and finds none tells SysMonitor, which makes one: that happens once or twice in a process's life.
+// With several parts, carriers of other groups look here too when they run dry (poll_neglected). If
+// most of them are busy that is soon.
 static void attend_pump(uint32_t part) {
   Scheduler& s = g_scheduler;
+  if (s.pump_parts > 1 && 2 * s.idle.idle() < s.carrier_count) return;
   if (!s.attendance.wants_another(s.idle.idle(), s.idle.polling(part))) return;
   if (Worker* other = s.idle.take_any_spare()) {
     s.attendance.sent();

@@ -82,6 +82,30 @@ static uint32_t next_random(Worker* w) {
   return w->random;
 }
 
+// In which order a carrier visits all: first its own group, to which the events of these tasks come
+// as well, then the others; in each it begins anywhere.
+class Order {
+ public:
+  Order(uint32_t part, uint32_t random) {
+    uint32_t n = g_scheduler.carrier_count, parts = g_scheduler.pump_parts;
+    // As divide_pump: those with index * parts / n == part.
+    first_ = (part * n + parts - 1) / parts;
+    near_ = ((part + 1) * n + parts - 1) / parts - first_;
+    far_ = n - near_;
+    near_from_ = random % near_;
+    far_from_ = far_ != 0 ? random % far_ : 0;
+  }
+  uint32_t at(uint32_t k) const {
+    if (k < near_) return first_ + turned(k + near_from_, near_);
+    return turned(first_ + near_ + turned(k - near_ + far_from_, far_), near_ + far_);
+  }
+
+ private:
+  static uint32_t turned(uint32_t i, uint32_t n) { return i < n ? i : i - n; }
+
+  uint32_t first_, near_, far_, near_from_, far_from_;
+};
+
 WispTask* search(Worker* w, Carrier* c) {
   Scheduler& s = g_scheduler;
   constexpr uint32_t kSightings = 64;
@@ -89,25 +113,17 @@ WispTask* search(Worker* w, Carrier* c) {
   uint32_t n = s.carrier_count;
   uint64_t start = ticks();
   for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i] = Sighting{nullptr, 0, start};
-  // Its group's first, whose tasks' descriptors it looks at; then from any on.
-  uint32_t own = c->index, others = n > 1 ? next_random(w) % n : 0;
-  while (own > 0 && s.carriers[own - 1].part == c->part) --own;
-  uint32_t group = 0;
-  while (own + group < n && s.carriers[own + group].part == c->part) ++group;
-  if (group == n) {  // there is but one
-    group = 0;
-  }
+  Order order(c->part, next_random(w));
   uint64_t spin = w->spin_ticks;
   for (;;) {
     uint64_t now = ticks();
     bool hope = false;  // somebody's next is ripening: stay a little longer
     if (!s.global.empty())
       if (WispTask* t = s.global.pop()) return t;
-    for (uint32_t k = 0; k < group + n; ++k) {
-      uint32_t i = k < group ? own + k : others + (k - group);
-      if (i >= n) i -= n;
+    for (uint32_t k = 0; k < n; ++k) {
+      uint32_t i = order.at(k);
       Carrier* victim = &s.carriers[i];
-      if (victim == c || (k >= group && group != 0 && victim->part == c->part)) continue;
+      if (victim == c) continue;
       Sighting* sighting = i < kSightings ? &seen[i] : nullptr;
       if (sighting == nullptr || !about_to_run_it(victim) ||
           sighting->ripe(&victim->queue, victim->switches.load(std::memory_order_relaxed), now)) {

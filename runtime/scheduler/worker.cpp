@@ -15,6 +15,10 @@
 namespace wisp {
 
 constexpr uint64_t kMaxSpinUs = 40;
+// With several groups of carriers there mostly is something to be found somewhere, which its own
+// carrier would have run as soon: up to a third of them searched all the time, for tasks that were
+// warm elsewhere.
+constexpr uint64_t kMaxSpinOfManyUs = 5;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
@@ -104,6 +108,10 @@ static bool any_next_visible() {
   return false;
 }
 
+static uint64_t max_spin_ticks() {
+  return us_to_ticks(g_scheduler.pump_parts == 1 ? kMaxSpinUs : kMaxSpinOfManyUs);
+}
+
 // ---- idling ---------------------------------------------------------------------------------
 
 static void end_search(Worker* w, bool found) {
@@ -191,7 +199,7 @@ static WispTask* next_task(Worker* w) {
         t = search(w, c);
         if (t != nullptr) {
           s.forecast.help_wanted();
-          w->spin_ticks = std::min(w->spin_ticks * 2, us_to_ticks(kMaxSpinUs));
+          w->spin_ticks = std::min(w->spin_ticks * 2, max_spin_ticks());
           end_search(w, true);
           deadlines_may_be_unwatched();
           return t;
@@ -263,7 +271,7 @@ static void* worker_main(void* argument) {
   w->tid.store(tid, std::memory_order_relaxed);
   w->signal_mask = kernel::kAllSignals;
   w->random = static_cast<uint32_t>(tid) * 2654435761u | 1;
-  w->spin_ticks = us_to_ticks(kMaxSpinUs);
+  w->spin_ticks = max_spin_ticks();
 #if !WISP_SWITCH_FS
   fiber_adopt_thread(&w->fiber);
 #endif

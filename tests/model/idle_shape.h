@@ -22,9 +22,11 @@ enum class Program : uint8_t {
 struct Task {
   Program program;
 };
+constexpr uint32_t kParts = 2;  // of the event pump, at most
 struct Worker;
 struct Carrier {
   model::Plain<Worker*> worker;
+  uint32_t part = 0;
   Carrier* idle_next = nullptr;  // IdleSet's, under its lock
   Atomic<Task*> next{nullptr};
   wisp::RunQueue<Task, 4, Atomic> queue;
@@ -34,7 +36,8 @@ struct Worker {
   Worker* next = nullptr;  // IdleSet's, under its lock
   model::Plain<bool> searching;
   Atomic<uint32_t> wake{0};
-  Atomic<bool> polling{false};
+  Atomic<uint32_t> polling{0};  // the part, less 1
+  Atomic<uint32_t> part{0};
 };
 enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };
 
@@ -51,12 +54,14 @@ enum Fault : uint32_t {
   kSysmonOnlyGlobal = 128,  // SysMonitor does not look into the rings of idle carriers
   kPollingFlagLate = 256,   // the poller looks at `wake` before it says that it polls
   kPumpForTwo = 512,        // the next poller may come before the last one has left the pump
+  kWrongPart = 2048,  // who wakes a poller interrupts the first part, whichever it is in
   kHelperLeaves = 1024,  // a helper that was chosen meanwhile does not look for whoever trusted it
 };
 struct Shape {
   int carriers = 1, workers = 1;
   int late_workers = 0;  // of them, how many only SysMonitor starts
   bool sysmon = false, pump = false;
+  uint32_t parts = 1;  // of the pump: one for all carriers, or one for each
   bool helper = false;  // the last worker gets up once by itself, as a forecast helper
   uint32_t faults = kNone;
 };

@@ -18,6 +18,8 @@ struct System {
   static constexpr int kMaxCarriers = 2, kMaxWorkers = 4;
   explicit System(const Shape& s) : shape(s) {
     // As scheduler_start does, once its workers have gone to sleep.
+    idle.set_parts(shape.parts);
+    for (uint32_t i = 0; i < shape.parts && shape.parts > 1; ++i) carrier[i].part = i;
     for (int i = 0; i < shape.carriers; ++i) idle.publish_carrier(&carrier[i]);
     for (int i = 0; i < shape.workers - shape.late_workers; ++i) idle.publish_spare(&worker[i]);
   }
@@ -25,12 +27,13 @@ struct System {
   Carrier carrier[kMaxCarriers];
   Worker worker[kMaxWorkers];
   Task leaf{Program::Leaf};
-  wisp::IdleSet<Carrier, Worker, model::SpinLock, Atomic> idle;
+  wisp::IdleSet<Carrier, Worker, model::SpinLock, Atomic, kParts> idle;
   model::SpinLock global_lock{false};
   Atomic<uint32_t> global_size{0};  // leaves only
   Atomic<uint32_t> leaves_run{0};
   model::Ghost ran, woken_searchers;
-  Atomic<uint32_t> kick{0}, started{0}, pump{0}, occupied{0}, helped{0};
+  Atomic<uint32_t> kick{0}, started{0}, helped{0};
+  Atomic<uint32_t> pump[kParts], occupied[kParts];
 
   bool has(Fault f) const { return (shape.faults & f) != 0; }
 
@@ -63,8 +66,8 @@ struct System {
   }
   void wake_worker(Worker* w, WakeWord what) {
     w->wake.store(what);
-    if (w->polling.load())
-      interrupt_pump();
+    if (uint32_t part = w->polling.load(); part != 0)
+      interrupt_pump(has(kWrongPart) ? 0 : part - 1);
     else
       w->wake.futex_wake(1);
   }
@@ -206,23 +209,29 @@ struct System {
   }
 
   // --- polling.cpp and io/event_pump.cpp, without events: `pump` is the wake-up eventfd
-  void interrupt_pump() { pump.store(1); }
+  void interrupt_pump(uint32_t part) { pump[part].store(1); }
+  bool occupy_part(Worker* w, uint32_t* occupied_part) {
+    uint32_t part = w->part.load(relaxed);
+    for (uint32_t i = 0; i < shape.parts; ++i, part = (part + 1) % shape.parts) {
+      if (!has(kPumpForTwo) && occupied[part].exchange(1) != 0) continue;
+      if (idle.become_poller(w, part)) return *occupied_part = part, true;
+      if (!has(kPumpForTwo)) occupied[part].store(0, release);
+    }
+    return false;
+  }
   bool wait_for_events(Worker* w) {
     if (!shape.pump || w->wake.load(relaxed) != 0 || idle.idle() == 0) return false;
-    if (!has(kPumpForTwo) && occupied.exchange(1) != 0) return false;
-    if (!idle.become_poller(w)) {
-      if (!has(kPumpForTwo)) occupied.store(0, release);
-      return false;
-    }
+    uint32_t part;
+    if (!occupy_part(w, &part)) return false;
     bool woken = has(kPollingFlagLate) && w->wake.load() != 0;
-    w->polling.store(true);
+    w->polling.store(part + 1);
     if (!has(kPollingFlagLate)) woken = w->wake.load() != 0;
     if (!woken) {
-      pump.await([](uint32_t v) { return v != 0; });
-      pump.store(0);
+      pump[part].await([](uint32_t v) { return v != 0; });
+      pump[part].store(0);
     }
-    w->polling.store(false);
-    if (!has(kPumpForTwo)) occupied.store(0, release);
+    w->polling.store(0);
+    if (!has(kPumpForTwo)) occupied[part].store(0, release);
     idle.stop_polling(w);
     return true;
   }

@@ -68,6 +68,11 @@ Shape with_pump(Shape s) {
   s.pump = true;
   return s;
 }
+// A part for each carrier.
+Shape with_two_parts(Shape s) {
+  s.parts = kParts;
+  return with_pump(s);
+}
 Shape with_helper(Shape s) {
   s.helper = true;
   return s;
@@ -104,6 +109,10 @@ const std::vector<model::Case> kCases = {
     {"pump_for_two", "searching() == 0", fast(),
      scenario(with_pump(shape(2, 2, kPumpForTwo)), {P::Fork2}, {})},
     {"fork_with_pump", nullptr, fast(), scenario(with_pump(shape(2, 2)), {P::Fork2}, {})},
+    {"two_parts", nullptr, fast(), scenario(with_two_parts(shape(2, 2)), {}, {"+"})},
+    {"fork_with_two_parts", nullptr, fast(),
+     scenario(with_two_parts(shape(2, 2)), {P::Fork2}, {})},
+    {"wrong_part", "", fast(), scenario(with_two_parts(shape(2, 2, kWrongPart)), {}, {"++"})},
     // Two carriers: searching, stealing, spreading.
     {"two_carriers", nullptr, fast(), scenario(shape(2, 2), {}, {"+"})},
     {"two_carriers_two_pushers", nullptr, fast(1), scenario(shape(2, 2), {}, {"+", "+"})},

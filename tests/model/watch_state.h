@@ -74,13 +74,16 @@ struct Shape {
   int carriers = 1, workers = 2;
   bool sysmon = true, pump = false, helper = false;
   bool attends = false;  // who leaves the pump sends another one there
+  uint32_t parts = 1;    // of the pump: one for all carriers, or one for each
   Task task[kTasks];
   uint32_t faults = kNone;
 };
 
+constexpr uint32_t kParts = 2;  // of the event pump, at most
 struct Worker;
 struct Carrier {
   Plain<Worker*> worker;
+  uint32_t part = 0;
   Carrier* idle_next = nullptr;  // IdleSet's, under its lock
   Atomic<Tasks> next{0}, queue{0};
   Atomic<uint32_t> current{0};  // Compute and Switch only: others are soon over
@@ -94,7 +97,8 @@ struct Worker {
   Plain<bool> searching, left_pump_for_timer;
   Plain<uint32_t> search_until;  // spin_ticks of a helper: it searches beyond the deadline
   Atomic<uint32_t> wake{0};
-  Atomic<bool> polling{false};
+  Atomic<uint32_t> polling{0};  // the part, less 1
+  Atomic<uint32_t> part{0};
   model::Ghost patience{2};  // how often it looks after a long time
 };
 enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };
@@ -106,14 +110,14 @@ struct State {
   const Shape shape;
   Carrier carrier[kCarriers];
   Worker worker[kWorkers];
-  wisp::IdleSet<Carrier, Worker, model::SpinLock, Atomic> idle;
+  wisp::IdleSet<Carrier, Worker, model::SpinLock, Atomic, kParts> idle;
   Atomic<Tasks> global{0};
   Atomic<uint32_t> now{0};
   Plain<bool> slept[kTasks];  // of Sleep: it is on its second way
   Atomic<Tasks> ran{0};
   model::Ghost ended;
-  // polling.cpp: events of the pump, who is inside, who looks
-  Atomic<uint32_t> pump{0}, occupied{0}, looking{0};
+  // polling.cpp: events of the pump's parts, who is inside, who looks
+  Atomic<uint32_t> pump[kParts], occupied[kParts], looking[kParts];
   // sleep.cpp
   Atomic<uint32_t> watched{kNever};
   Atomic<bool> helper_watches{false};
@@ -143,7 +147,7 @@ struct State {
     }
     return earliest;
   }
-  bool pump_is_empty() const { return shape.pump && !idle.polling(); }
+  bool pump_is_empty() const { return shape.pump && idle.polling() != shape.parts; }
 
   // --- sysmon.cpp: what others call
   void sysmon_notice_slow(Noticer by = Noticer::Other) {

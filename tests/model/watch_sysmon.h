@@ -10,12 +10,14 @@ namespace watch_model {
 
 struct Findings {
   bool starving = false;
-  bool pump_was_empty = false, pump_empty = false;
+  uint32_t pump_was_empty = 0, pump_empty = 0;  // parts
 };
 
 struct System : Workers {
   // As scheduler_start leaves them, with some tasks asleep.
   explicit System(const Shape& s) : Workers(s) {
+    idle.set_parts(shape.parts);
+    for (uint32_t i = 0; i < shape.parts && shape.parts > 1; ++i) carrier[i].part = i;
     for (int i = shape.carriers; i-- > 0;) idle.publish_carrier(&carrier[i]);
     for (int i = 0; i < shape.workers; ++i) idle.publish_spare(&worker[i]);
     for (int i = 0; i < kTasks; ++i) {
@@ -56,15 +58,22 @@ struct System : Workers {
       fire_timers(c, nullptr, time);
     }
   }
-  void look_at_pump(Findings* f) {
-    if (!pump_is_empty()) return;
-    if (idle.idle() == 0) {
-      poll_events(nullptr);
+  void look_at_pump(uint32_t part, Findings* f) {
+    if (idle.polling(part)) return;
+    if (idle.idle() <= idle.polling()) {
+      poll_events(part, nullptr);
       return;
     }
-    if (f->pump_was_empty && !has(kNobodySent))
-      if (Worker* w = idle.take_any_spare()) wake_worker(w, kGoToPump);
-    f->pump_empty = true;
+    if ((f->pump_was_empty >> part & 1) != 0 && !has(kNobodySent))
+      if (Worker* w = idle.take_any_spare()) {
+        w->part.store(part, relaxed);
+        wake_worker(w, kGoToPump);
+      }
+    f->pump_empty |= 1u << part;
+  }
+  void look_at_pump(Findings* f) {
+    if (!pump_is_empty()) return;
+    for (uint32_t part = 0; part < shape.parts; ++part) look_at_pump(part, f);
   }
   bool all_idle() const { return idle.idle() == carriers(); }
   bool deadline_left(uint32_t seen, bool all_were_idle) const {
@@ -73,9 +82,9 @@ struct System : Workers {
            (all_were_idle && deadline < watched.load(relaxed) && deadline < wakes_at.load(relaxed));
   }
   void sysmon_main(uint64_t patience) {
-    bool pump_was_empty = false;
+    uint32_t pump_was_empty = 0;
     for (;;) {
-      model::forget(patience * 2 + pump_was_empty);
+      model::forget(patience * 4 + pump_was_empty);
       kick.store(0);
       told.set(0);
       uint32_t time = now.load(relaxed);
@@ -93,7 +102,7 @@ struct System : Workers {
         deadline = earliest_deadline();
       }
       if (global.load(relaxed) != 0 && idle.idle() != 0) announce_work(Noticer::SysMonitor);
-      bool idles = all_idle() && global.load(relaxed) == 0 && !f.pump_empty && !f.starving;
+      bool idles = all_idle() && global.load(relaxed) == 0 && f.pump_empty == 0 && !f.starving;
       uint32_t wake_at = kSoon;
       if (idles) wake_at = deadline < watched.load(relaxed) ? deadline : kNever;
       wakes_at.store(wake_at, relaxed);

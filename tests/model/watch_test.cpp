@@ -25,11 +25,12 @@ void play(System& s, Script script) {
     if (*p == '|') {
       s.carrier[0].next_deadline.await([](uint32_t v) { return v != kNever; });
     } else if (*p == '!') {
-      s.pump.fetch_or(kInterrupt);
+      s.pump[0].fetch_or(kInterrupt);
     } else if (*p <= '9') {
       s.now.store(static_cast<uint32_t>(*p - '0'));
     } else if (*p >= 'a') {
-      s.pump.fetch_or(1u << (*p - 'a'));
+      uint32_t task = static_cast<uint32_t>(*p - 'a');
+      s.pump[task % s.shape.parts].fetch_or(1u << task);
     } else {
       s.global.fetch_or(1u << (*p - 'A'));
       s.announce_work();
@@ -53,7 +54,8 @@ model::Scenario scenario(Shape shape, std::vector<Script> scripts) {
       for (int i = 0; i < kTasks; ++i)
         if (shape.task[i].program != P::None && shape.task[i].deadline <= s.now.load())
           made |= 1u << i;
-      if ((s.pump.load() & ~kInterrupt) != 0) model::fail("overlooked: a descriptor");
+      for (auto& part : s.pump)
+        if ((part.load() & ~kInterrupt) != 0) model::fail("overlooked: a descriptor");
       if (s.earliest_deadline() <= s.now.load()) model::fail("overlooked: a timer");
       if (s.any_work_visible()) model::fail("overlooked: a task in a queue");
       if (s.ended.get() != made) model::fail("overlooked: a task waits for one that has not run");
@@ -83,6 +85,11 @@ Shape shape(int carriers, int workers, Task a, Task b, uint32_t faults) {
 Shape with_pump(Shape s) {
   s.pump = true;
   return s;
+}
+// Neighbours' descriptors are in different ones.
+Shape with_parts(Shape s) {
+  s.parts = kParts;
+  return with_pump(s);
 }
 Shape with_helper(Shape s) {
   s.helper = true;
@@ -164,6 +171,15 @@ model::Scenario attended(std::vector<Script> outside, int workers) {
   s.attends = true;
   return scenario(s, outside);
 }
+// The task of the first descriptor computes until that of the second one has run, which the other
+// carrier's part of the pump tells of.
+model::Scenario two_parts(std::vector<Script> outside, int workers) {
+  return scenario(with_parts(shape(2, workers, computes(kB), leaf(), kNone)), outside);
+}
+// The same by a timer.
+model::Scenario part_left_for_a_timer() {
+  return scenario(with_parts(shape(2, 2, computes_at(1, kB), leaf(), kNone)), {"1b"});
+}
 // The timer's task computes until another one has run, of which a helper should know.
 model::Scenario helped(uint32_t faults, int carriers) {
   return scenario(with_helper(shape(carriers, 2, computes_at(2, kB), leaf(), faults)), {"12", "B"});
@@ -202,6 +218,10 @@ const std::vector<model::Case> kCases = {
     {"no_last_look_at_the_pump", kOverlooked, sequential(2),
      pump_left_behind_a_look(kPumpLeftBehindALook)},
     {"nobody_sent_to_the_pump", kOverlooked, fast(1), pump_left_behind_a_look(kNobodySent)},
+    {"two_parts", nullptr, sequential(1), two_parts({"ab"}, 2)},
+    {"two_parts_any_order", nullptr, sequential(1), two_parts({"a", "b"}, 3)},
+    {"two_parts_and_a_waker", nullptr, sequential(1), two_parts({"a", "B"}, 2)},
+    {"part_left_for_a_timer", nullptr, sequential(1), part_left_for_a_timer()},
     {"signal_at_the_pump", nullptr, fast(1), signal_at_the_pump(kNone)},
     {"busy_pump_untold", kOverlooked, fast(1), signal_at_the_pump(kBusyPumpUntold)},
     {"sent_to_the_pump", nullptr, sequential(1), sent_to_the_pump(kNone)},

@@ -16,7 +16,7 @@ struct Wakers : State {
   // --- worker.cpp: waking
   void wake_worker(Worker* w, WakeWord what) {
     w->wake.store(what);
-    if (w->polling.load()) pump.fetch_or(kInterrupt);
+    if (uint32_t part = w->polling.load(); part != 0) pump[part - 1].fetch_or(kInterrupt);
   }
   void wake_searcher(Noticer by) {
     for (;;) {
@@ -113,14 +113,22 @@ struct Wakers : State {
   }
 
   // --- polling.cpp
-  uint32_t poll_events(Carrier* into) {
-    if (!shape.pump || idle.polling()) return 0;
-    if (looking.exchange(1) != 0) return 0;
-    Tasks woken = pump.fetch_and(kInterrupt) & ~kInterrupt;
-    looking.store(0, release);
+  uint32_t poll_events(uint32_t part, Carrier* into) {
+    if (!shape.pump || idle.polling(part)) return 0;
+    if (looking[part].exchange(1) != 0) return 0;
+    Tasks woken = pump[part].fetch_and(kInterrupt) & ~kInterrupt;
+    looking[part].store(0, release);
     if (woken != 0) (into != nullptr ? into->queue : global).fetch_or(woken);
     uint32_t n = count_of(woken);
     if (n > 1 || (n == 1 && into == nullptr)) announce_work();
+    return n;
+  }
+  // How long a part has been neglected is a matter of time: it may be long enough or not.
+  uint32_t poll_neglected(Carrier* into) {
+    uint32_t n = 0;
+    for (uint32_t part = 0; part < shape.parts && pump_is_empty(); ++part)
+      if (part != into->part && !idle.polling(part) && model::choose(2) != 0)
+        n += poll_events(part, into);
     return n;
   }
   void pump_may_be_empty() {

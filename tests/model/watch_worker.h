@@ -17,9 +17,21 @@ struct Workers : Wakers {
   using Wakers::Wakers;
 
   // --- polling.cpp
-  void attend_pump() {  // it pays if the shape says so
-    if (!shape.attends || idle.idle() == 0 || idle.polling()) return;
-    if (Worker* other = idle.take_any_spare()) wake_worker(other, kGoToPump);
+  void attend_pump(uint32_t part) {  // it pays if the shape says so
+    if (!shape.attends || idle.idle() == 0 || idle.polling(part)) return;
+    if (Worker* other = idle.take_any_spare()) {
+      other->part.store(part, relaxed);
+      wake_worker(other, kGoToPump);
+    }
+  }
+  bool occupy_part(Worker* w, uint32_t* occupied_part) {
+    uint32_t part = w->part.load(relaxed);
+    for (uint32_t i = 0; i < shape.parts; ++i, part = (part + 1) % shape.parts) {
+      if (occupied[part].exchange(1) != 0) continue;
+      if (idle.become_poller(w, part)) return *occupied_part = part, true;
+      occupied[part].store(0, release);
+    }
+    return false;
   }
   EventWait wait_for_events(Worker* w, uint32_t until) {
     if (!shape.pump || w->wake.load(relaxed) != 0) return EventWait::NotThere;
@@ -27,27 +39,25 @@ struct Workers : Wakers {
       if (!has(kBusyPumpUntold)) pump_may_be_empty();
       return EventWait::NotThere;
     }
-    if (occupied.exchange(1) != 0) return EventWait::NotThere;
-    if (!idle.become_poller(w)) {
-      occupied.store(0, release);
-      return EventWait::NotThere;
-    }
-    w->polling.store(true);
+    uint32_t part;
+    if (!occupy_part(w, &part)) return EventWait::NotThere;
+    w->polling.store(part + 1);
     Tasks woken = 0;
     if (w->wake.load() == 0) {
-      pump.sleep_until([](uint32_t v) { return v != 0; }, now, until);
-      woken = pump.exchange(0) & ~kInterrupt;
+      pump[part].sleep_until([](uint32_t v) { return v != 0; }, now, until);
+      woken = pump[part].exchange(0) & ~kInterrupt;
     }
-    w->polling.store(false);
-    occupied.store(0, release);
+    w->polling.store(0);
+    occupied[part].store(0, release);
     if (woken == 0) {
       idle.stop_polling(w);
       return EventWait::Waited;
     }
+    if (w->wake.load(relaxed) == 0) w->part.store(part, relaxed);
     if (idle.take_back(w)) {
       static_cast<Carrier*>(w->carrier)->queue.fetch_or(woken);
       if (count_of(woken) > 1) announce_work();
-      attend_pump();
+      attend_pump(part);
       return EventWait::Bound;
     }
     idle.stop_polling(w);
@@ -85,10 +95,12 @@ struct Workers : Wakers {
     return false;
   }
   bool send_to_pump_instead(Worker* w) {
-    if (!w->left_pump_for_timer || idle.polling()) return false;
+    uint32_t part = w->part.load(relaxed);
+    if (!w->left_pump_for_timer || idle.polling(part)) return false;
     w->left_pump_for_timer = false;
     Worker* other = idle.take_any_spare(w);
     if (other == nullptr) return false;
+    other->part.store(part, relaxed);
     wake_worker(other, kGoToPump);
     return true;
   }
@@ -239,7 +251,7 @@ struct Workers : Wakers {
           }
         }
       }
-      if (poll_events(c) != 0) {
+      if (poll_events(c->part, c) != 0 || poll_neglected(c) != 0) {
         end_search(w);
         deadlines_may_be_unwatched();
         continue;

@@ -16,3 +16,7 @@ wisp_unit_test(wisp_watched_pump_test
   SOURCES unit/watched_pump_test.cpp
   LIBS wisp_sync wisp_scheduler)
 wisp_carriers_test(wisp_watched_pump_test)
+wisp_unit_test(wisp_pump_parts_test
+  SOURCES unit/pump_parts_test.cpp
+  LIBS wisp_sync wisp_scheduler)
+wisp_carriers_test(wisp_pump_parts_test)

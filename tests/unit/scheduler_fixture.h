@@ -49,6 +49,8 @@ inline bool until(const std::function<bool()>& holds) {
 // Stacks are trimmed all the time. A program of tests in which SysMonitor has to sleep says so
 // before the scheduler starts: 0 is never.
 inline uint32_t g_trim_ms = 1;
+// Parts of the event pump; 0: by the number of carriers.
+inline int g_config_parts = 0;
 
 inline void start_scheduler() {
   static bool started = [] {
@@ -69,6 +71,7 @@ inline void start_scheduler() {
     config.carriers = carriers();
     config.stack_size = 128 * 1024;
     config.trim_ms = g_trim_ms;
+    config.pump_parts = g_config_parts;
     return scheduler_start(config);
   }();
   if (!started) abort();

@@ -11,6 +11,9 @@
 namespace wisp::test {
 namespace {
 
+// One part, so that nobody else waits anywhere.
+[[maybe_unused]] const int g_one_part = g_config_parts = 1;
+
 std::atomic<bool> g_standing{true};  // who is inside the waiting poll stays there
 std::atomic<bool> g_inside{false};   // somebody is
 std::atomic<bool> g_interrupted{false};
@@ -24,7 +27,7 @@ int take_event() {
   return 1;
 }
 
-int fake_poll(uint64_t deadline_ns) {
+int fake_poll(uint32_t, uint64_t deadline_ns) {
   if (deadline_ns == kDontWait) return take_event();
   g_inside = true;
   while (g_standing || (!g_event && !g_interrupted)) usleep(100);
@@ -33,7 +36,8 @@ int fake_poll(uint64_t deadline_ns) {
   return take_event();
 }
 
-const Poller kFake = {fake_poll, [] { g_interrupted = true; }, [] {}, [] { return true; }};
+const Poller kFake = {fake_poll, [](uint32_t) { g_interrupted = true; }, [](uint32_t) {},
+                      [](uint32_t) { return true; }};
 
 // With a task parked on the event, and a worker in the pump that does not come out.
 void with_the_poller_standing(const std::function<void(const std::function<bool()>& woken)>& body) {

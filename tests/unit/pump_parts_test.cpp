@@ -1,0 +1,153 @@
+// The event pump in parts, one for each group of carriers: scheduler/polling.cpp, idle.h,
+// search.cpp. The pump is one of the test's own, which counts the looks.
+#include <gtest/gtest.h>
+
+#include "scheduler/internal.h"
+#include "unit/scheduler_fixture.h"
+
+namespace wisp::test {
+namespace {
+
+constexpr uint32_t kGroups = 2;
+[[maybe_unused]] const int g_parts = g_config_parts = kGroups;
+
+std::atomic<uint32_t> g_inside[kGroups];  // who waits there
+std::atomic<bool> g_interrupted[kGroups];
+
+int fake_poll(uint32_t part, uint64_t deadline_ns) {
+  if (deadline_ns == kDontWait) return 0;
+  ++g_inside[part];
+  while (!g_interrupted[part].exchange(false)) usleep(100);
+  --g_inside[part];
+  return 0;
+}
+const Poller kFake = {fake_poll, [](uint32_t part) { g_interrupted[part] = true; }, [](uint32_t) {},
+                      [](uint32_t) { return true; }};
+
+class PumpParts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (carriers() < static_cast<int>(kGroups)) GTEST_SKIP() << "there is one group only";
+    start_scheduler();
+  }
+};
+
+TEST_F(PumpParts, NeighboursShareOne) {
+  ASSERT_EQ(pump_parts(), kGroups);
+  uint32_t n = g_scheduler.carrier_count, last = 0;
+  std::vector<uint32_t> size(kGroups);
+  for (uint32_t i = 0; i < n; ++i) {
+    uint32_t part = pump_part_of_carrier(i);
+    EXPECT_GE(part, last);
+    ++size[last = part];
+  }
+  for (uint32_t s : size) EXPECT_GE(s, n / kGroups);
+}
+
+TEST_F(PumpParts, EachHasItsWatcher) {
+  poller_start(&kFake);
+  for (auto& inside : g_inside) EXPECT_TRUE(until([&] { return inside == 1; }));
+}
+
+// How many looks a busy carrier makes at the others' parts, the last look at which was long ago.
+uint64_t neglected_looks() {
+  Carrier* mine = current_task()->carrier;
+  for (PumpPart& part : g_pump_parts) part.poll_at = 0;
+  uint64_t before = mine->polls.load();
+  poll_neglected(mine);
+  return mine->polls.load() - before;
+}
+
+TEST_F(PumpParts, TheNeglectedOnesAreLookedAt) {
+  poller_start(&kFake);
+  std::atomic<int> holding{0};
+  std::atomic<bool> let_go{false}, over{false};
+  for (int i = 1; i < carriers(); ++i)
+    spawn([&] {
+      RuntimeEntry entry;  // no hand-off: the carrier stays
+      ++holding;
+      while (!let_go) usleep(100);
+      --holding;
+    });
+  spawn([&] {
+    RuntimeEntry entry;
+    auto watchers = [] { return g_scheduler.idle.polling(); };
+    // With no carrier idle nobody waits for events; who does still is interrupted.
+    EXPECT_TRUE(until([&] {
+      for (auto& interrupted : g_interrupted) interrupted = true;
+      return holding == carriers() - 1 && watchers() == 0;
+    }));
+    EXPECT_TRUE(until([&] { return neglected_looks() == kGroups - 1; }))
+        << "SysMonitor may be looking there";
+    for (PumpPart& part : g_pump_parts) part.poll_at = ticks();
+    uint64_t before = current_task()->carrier->polls.load();
+    poll_neglected(current_task()->carrier);
+    EXPECT_EQ(current_task()->carrier->polls.load(), before) << "somebody has just looked";
+    let_go = true;
+    uint32_t other = 1 - current_task()->carrier->part;
+    EXPECT_TRUE(until([&] { return g_scheduler.idle.polling(other); }));
+    EXPECT_EQ(neglected_looks(), 0u) << "somebody waits there";
+    over = true;
+  });
+  if (!until([&] { return over && holding == 0; })) abort();  // the tasks use this stack
+}
+
+struct Idler;
+struct Idle {
+  uint32_t part;
+  Idler* worker = nullptr;
+  Idle* idle_next = nullptr;
+};
+struct Idler {
+  std::atomic<uint32_t> part{0};
+  Idle* carrier = nullptr;
+  Idler* next = nullptr;
+};
+
+// Who gets a carrier gets one of the group asked for, as long as there is one.
+TEST(IdleGroups, OnesOwnFirst) {
+  IdleSet<Idle, Idler, SpinLock> set;
+  set.set_parts(3);
+  Idle carriers[] = {{0}, {0}, {2}, {2}};
+  Idler workers[4], asks;
+  for (Idle& c : carriers) set.publish_carrier(&c);
+  for (Idler& w : workers) set.publish_spare(&w);
+  bool no_spare;
+  EXPECT_EQ(set.take_pair(&no_spare, 0)->carrier->part, 0u);
+  EXPECT_EQ(set.take_pair(&no_spare, 1)->carrier->part, 2u) << "the next group";
+  asks.part = 2;
+  EXPECT_EQ(set.take_carrier(&asks)->part, 2u);
+  EXPECT_EQ(set.take_carrier(&asks)->part, 0u) << "there is no other";
+  EXPECT_EQ(asks.part, 0u);
+  EXPECT_EQ(set.take_carrier(&asks), nullptr);
+  EXPECT_EQ(set.idle(), 0u);
+}
+
+// Each part has one who waits there; they are the last to be chosen, those of the part asked for
+// first.
+TEST(IdleGroups, WatchersAreTakenLast) {
+  IdleSet<Idle, Idler, SpinLock> set;
+  set.set_parts(2);
+  Idle carriers[] = {{0}, {1}, {1}};
+  Idler spare, watchers[2];
+  for (Idle& c : carriers) set.publish_carrier(&c);
+  for (Idler& w : watchers) set.publish_spare(&w);
+  for (uint32_t part : {0u, 1u}) {
+    EXPECT_TRUE(set.become_poller(&watchers[part], part));
+    EXPECT_TRUE(set.polling(part));
+  }
+  set.publish_spare(&spare);
+  EXPECT_FALSE(set.become_poller(&spare, 1));
+  EXPECT_EQ(set.polling(), 2u);
+  bool no_spare;
+  EXPECT_EQ(set.take_pair(&no_spare, 1), &spare);
+  EXPECT_EQ(set.take_pair(&no_spare, 1), &watchers[1]);
+  EXPECT_FALSE(set.polling(1));
+  EXPECT_EQ(set.polling(), 1u);
+  EXPECT_FALSE(set.stop_polling(&watchers[1]));
+  EXPECT_TRUE(set.take_back(&watchers[0]));
+  EXPECT_EQ(set.polling(), 0u);
+}
+
+}  // namespace
+}  // namespace wisp::test
