@@ -68,8 +68,8 @@ constexpr uint32_t kAll = ~0u;
 // A deadline of the scheduler's as a relative timeout.
 int wait_for_events(int epoll, epoll_event* events, uint64_t deadline_ns) {
   if (deadline_ns == kDontWait)
-    return static_cast<int>(kernel::call(SYS_epoll_pwait, epoll, reinterpret_cast<long>(events),
-                                         kPollBatch, 0, 0, 8));
+    return static_cast<int>(
+        kernel::call(SYS_epoll_pwait, epoll, reinterpret_cast<long>(events), kPollBatch, 0, 0, 8));
   uint64_t left = 0;
   if (deadline_ns != kForever) {
     uint64_t now = monotonic_ns();
@@ -235,8 +235,7 @@ long control(int operation, int fd, const Descriptor* d, uint32_t life) {
   epoll_event event{};
   event.events = kEdges;
   event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
-  return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd,
-                      reinterpret_cast<long>(&event));
+  return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd, reinterpret_cast<long>(&event));
 }
 
 // The number got another file while a registration for the former one was under way, and the kernel

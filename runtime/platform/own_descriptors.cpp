@@ -21,7 +21,8 @@ static void replace(int from, int to) {
     int expected = from;
     if (!g_own[i].compare_exchange_strong(expected, to, std::memory_order_relaxed)) continue;
     int places = g_places.load(std::memory_order_relaxed);
-    while (places <= i && !g_places.compare_exchange_weak(places, i + 1, std::memory_order_relaxed)) {
+    while (places <= i &&
+           !g_places.compare_exchange_weak(places, i + 1, std::memory_order_relaxed)) {
     }
     return;
   }

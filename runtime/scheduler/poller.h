@@ -46,9 +46,9 @@ uint32_t pump_part_of_carrier(uint32_t index);
 extern std::atomic<const Poller*> g_poller;
 // The io layer calls this after the first registration, so that a sleeping worker starts polling.
 void poller_start(const Poller* poller);
-// For who has to know of all events of these parts that happened before its call. Inside the runtime, on a task.
-// The first delivers those that nobody has taken; false: another thread has taken some and not
-// delivered them yet. The second waits until it has; false: it does not soon.
+// For who has to know of all events of these parts that happened before its call. Inside the
+// runtime, on a task. The first delivers those that nobody has taken; false: another thread has
+// taken some and not delivered them yet. The second waits until it has; false: it does not soon.
 bool drain_events(PumpParts parts);
 bool settle_events(PumpParts parts);
 

@@ -69,7 +69,8 @@ static void attend_pump(uint32_t part) {
 
 enum class Take { OneBatch, All };
 
-// By who is `looking` there: what it wakes goes to `into`, or to the global queue. Returns how many.
+// By who is `looking` there: what it wakes goes to `into`, or to the global queue. Returns how
+// many.
 static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* into, Take take) {
   TaskList woken;
   ThreadSelf& me = thread_self();

@@ -1,6 +1,7 @@
 // A light back end for the server benchmarks: bench_backend [PROCESSES]. Each process (one, if not
-// told) has one thread and one epoll instance; they share the listener. Every 64 bytes are a request; they come back with the big-endian number in front one higher. Listens on a free port
-// of loopback, prints "port=N", ends when its standard input ends.
+// told) has one thread and one epoll instance; they share the listener. Every 64 bytes are a
+// request; they come back with the big-endian number in front one higher. Listens on a free port of
+// loopback, prints "port=N", ends when its standard input ends.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <endian.h>

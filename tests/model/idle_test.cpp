@@ -110,8 +110,7 @@ const std::vector<model::Case> kCases = {
      scenario(with_pump(shape(2, 2, kPumpForTwo)), {P::Fork2}, {})},
     {"fork_with_pump", nullptr, fast(), scenario(with_pump(shape(2, 2)), {P::Fork2}, {})},
     {"two_parts", nullptr, fast(), scenario(with_two_parts(shape(2, 2)), {}, {"+"})},
-    {"fork_with_two_parts", nullptr, fast(),
-     scenario(with_two_parts(shape(2, 2)), {P::Fork2}, {})},
+    {"fork_with_two_parts", nullptr, fast(), scenario(with_two_parts(shape(2, 2)), {P::Fork2}, {})},
     {"wrong_part", "", fast(), scenario(with_two_parts(shape(2, 2, kWrongPart)), {}, {"++"})},
     // Two carriers: searching, stealing, spreading.
     {"two_carriers", nullptr, fast(), scenario(shape(2, 2), {}, {"+"})},
