@@ -73,8 +73,9 @@ struct alignas(kCacheLine) Descriptor {
   std::atomic<uint32_t> accept_lock{0};     // 0 free, 1 held, 2 held and waited for (io/accept)
   std::atomic<PollNode*> pollers{nullptr};  // waits on several at once (io/poll_wait)
   std::atomic<EpollSet*> epoll{nullptr};    // of this and former lives with kEpoll
-  // In which part of the pump it is registered: written before kRegistered is set.
-  std::atomic<uint32_t> part{0};
+  // In which part of the pump it is registered: written before kRegistered is set. And how often in
+  // a row it was waited for where another part would have been better (io/registration.cpp).
+  std::atomic<uint32_t> part{0}, strays{0};
   // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered.
   std::atomic<uint64_t> receive_timeout{0};
   std::atomic<uint64_t> send_timeout{0};

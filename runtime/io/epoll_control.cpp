@@ -85,7 +85,7 @@ bool begin_life(EpollSet* set, int epoll) {
   return true;
 }
 
-// Where the events of d are. Another thread may be about to register it, anywhere.
+// Where the events of d are. It may be on its way to another part.
 PumpParts parts_of(const Descriptor* d, uint32_t life) {
   uint64_t s = d->state.load(std::memory_order_acquire);  // before the part, which it orders
   if (life_of(s) != life || (s & kRegistered) == 0) return ~PumpParts{0} >> (32 - pump_parts());
@@ -105,7 +105,6 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
     SpinGuard chain(poll_chain_lock(d));
     SpinGuard guard(set->lock);
     if (!begin_life(set, epoll)) return Added::Refused;
-    set->parts.fetch_or(parts_of(d, life), std::memory_order_relaxed);
     if (epoll_find_item(set, d, life) != nullptr) return Added::Exists;
     i = set->unused;
     if (i != nullptr) {
@@ -124,6 +123,8 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
     epoll_link(i);
     serial = i->serial;
     first = begin(i);
+    // After its fence: see move() in registration.cpp.
+    set->parts.fetch_or(parts_of(d, life), std::memory_order_relaxed);
     // seq_cst, after the fence in begin(): who ends the life, or makes a duplicate, changes the
     // state and then looks for entries. One of the two sees the other.
     uint64_t s = d->state.load();

@@ -33,10 +33,8 @@ namespace wisp::io {
 
 namespace {
 
-// Epoll data with a life that no descriptor reaches: the wake-up eventfd, and the rings by index.
+// Epoll data with a life that no descriptor reaches, as kPumpRing.
 constexpr uint64_t kInterrupt = ~0ull;
-constexpr uint64_t kRing = ~0ull << 32;
-constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 
 // One epoll instance each.
 struct alignas(128) Part {
@@ -57,7 +55,8 @@ struct alignas(128) Part {
 Part g_parts[kMaxPumpParts];
 std::atomic<int> g_started{0};  // 0 no, 1 being started, 2 yes, 3 refused
 std::atomic<bool> g_no_pwait2{false};
-std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0};
+std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0},
+    g_moves{0};
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);
@@ -159,7 +158,7 @@ int poll(uint32_t part, uint64_t deadline_ns) {
       if (waits) take_interrupt(of);
       continue;
     }
-    if (WISP_UNLIKELY((events[i].data.u64 & kRing) == kRing)) {
+    if (WISP_UNLIKELY((events[i].data.u64 & kPumpRing) == kPumpRing)) {
       woken += ring_reap(static_cast<uint32_t>(events[i].data.u64));
       continue;
     }
@@ -226,93 +225,13 @@ bool ensure_started() {
   return s == 2;
 }
 
-// Where it is registered, or is about to be by the caller.
-int instance_of(const Descriptor* d) {
-  return g_parts[d->part.load(std::memory_order_relaxed)].epoll;
-}
-
-long control(int operation, int fd, const Descriptor* d, uint32_t life) {
-  epoll_event event{};
-  event.events = kEdges;
-  event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
-  return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd, reinterpret_cast<long>(&event));
-}
-
-// The number got another file while a registration for the former one was under way, and the kernel
-// may now say the former life with the events of the new file, which would be taken for stale ones.
-// If the new file's own registration is still to come it puts that right itself: its ADD finds
-// something there and becomes a MOD. Acquire: the registration that set the flag.
-void register_again(int fd, Descriptor* d) {
-  uint64_t s = d->state.load(std::memory_order_acquire);
-  while ((s & (kRegistered | kRegistering)) != 0) {
-    uint32_t life = life_of(s);
-    control(EPOLL_CTL_MOD, fd, d, life);  // also tells once more what is ready
-    s = d->state.load(std::memory_order_acquire);
-    if (life_of(s) == life) return;
-  }
-}
-
 }  // namespace
 
-uint64_t socket_timeout(int fd, int option) {
-  timeval t{0, 0};
-  socklen_t length = sizeof t;
-  if (kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&t),
-                   reinterpret_cast<long>(&length)) < 0)
-    return 0;
-  constexpr long kLongest = 1'000'000'000;  // s, 31 years: in ns it must not wrap
-  uint64_t s = static_cast<uint64_t>(t.tv_sec < kLongest ? t.tv_sec : kLongest);
-  return s * 1000000000u + static_cast<uint64_t>(t.tv_usec) * 1000u;
-}
+bool pump_start() { return ensure_started(); }
 
-Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t part) {
-  if (!ensure_started()) return Wait::Refused;
-  uint64_t s = d->state.load(std::memory_order_acquire);
-  if (!verify) {
-    do {
-      if (life_of(s) != life) return Wait::Ended;
-      if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
-    } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
-    // Numbers are given in order, so connections made one after the other are spread evenly.
-    if (part == kAnyPart) part = static_cast<uint32_t>(fd) % pump_parts();
-    d->part.store(part, std::memory_order_relaxed);
-  }
-  if (kind_of(s) == kSocket) {
-    d->receive_timeout.store(socket_timeout(fd, SO_RCVTIMEO), std::memory_order_relaxed);
-    d->send_timeout.store(socket_timeout(fd, SO_SNDTIMEO), std::memory_order_relaxed);
-  }
-  // MOD reports what is ready now, as ADD does: nothing is lost between the two.
-  long r = control(verify ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, d, life);
-  if (r == -ENOENT) r = control(EPOLL_CTL_ADD, fd, d, life);
-  if (r == -EEXIST) r = control(EPOLL_CTL_MOD, fd, d, life);
-  if (WISP_LIKELY(r == 0)) {
-    count(g_registrations, 1);
-    if (WISP_LIKELY(descriptor_set_flags(d, life, kRegistered, kRegistering))) return Wait::Ready;
-    register_again(fd, d);
-    return Wait::Ended;
-  }
-  if (r == -EPERM) {  // a file that is always ready, as poll(2) says: nothing to wait for
-    descriptor_set_flags(d, life, kStraight, kKindMask & ~kStraight);
-  }
-  descriptor_set_flags(d, life, 0, kRegistering | kRegistered);
-  RuntimeEntry entry;  // others may have parked, trusting in kRegistering
-  descriptor_wake_all(d);
-  return Wait::Refused;
-}
+int pump_instance(uint32_t part) { return g_parts[part].epoll; }
 
-bool pump_add_ring(int fd, uint32_t index) {
-  if (!ensure_started()) return false;
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLET;
-  event.data.u64 = kRing | index;
-  return kernel::call(SYS_epoll_ctl, g_parts[pump_part_of_carrier(index)].epoll, EPOLL_CTL_ADD, fd,
-                      reinterpret_cast<long>(&event)) == 0;
-}
-
-void pump_remove(int fd, const Descriptor* d) {
-  epoll_event unused{};
-  kernel::call(SYS_epoll_ctl, instance_of(d), EPOLL_CTL_DEL, fd, reinterpret_cast<long>(&unused));
-}
+void pump_count(Counted what) { count(what == Counted::Move ? g_moves : g_registrations, 1); }
 
 bool runtime_owns(int first, int last) {
   return own_descriptor_in(first, last) || ring_owns(first, last);
@@ -325,7 +244,7 @@ void descriptor_wake_all(Descriptor* d) {
 }
 
 PumpCounts pump_counts() {
-  return {g_polls.load(), g_events.load(), g_stale.load(), g_registrations.load()};
+  return {g_polls.load(), g_events.load(), g_stale.load(), g_registrations.load(), g_moves.load()};
 }
 
 }  // namespace wisp::io

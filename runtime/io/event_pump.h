@@ -1,12 +1,12 @@
 // The event pump: epoll instances, one for each group of carriers (scheduler/poller.h), in one of
 // which every descriptor that a task has waited for is registered once per life, edge-triggered,
-// both directions. The scheduler calls it (poller.h);
-// io/ registers with it.
+// both directions (registration.cpp). The scheduler calls it (scheduler/poller.h).
 #pragma once
 #include <stdint.h>
 
 #include "io/descriptor.h"
 #include "io/wait.h"
+#include "scheduler/poller.h"
 
 namespace wisp::io {
 
@@ -17,6 +17,9 @@ namespace wisp::io {
 // caller does without. `verify`: registered already, but maybe not this very file: make sure.
 // `part`: of the pump, unless it is registered already.
 Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t part = kAnyPart);
+// A task is about to wait for one that is registered and its own (kOwn): if it is in another part
+// than it should be, and has been at the last waits, it gets there. Outside the runtime.
+void pump_follow(int fd, Descriptor* d, uint32_t life);
 // SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none.
 uint64_t socket_timeout(int fd, int option);
 // Takes fd's present file out. Errors are of no interest.
@@ -28,9 +31,19 @@ bool pump_add_ring(int fd, uint32_t index);
 bool runtime_owns(int first, int last);
 inline bool runtime_owns(int fd) { return runtime_owns(fd, fd); }
 
+// --- for registration.cpp
+// Epoll data with a life that no descriptor reaches, beside a ring's index.
+constexpr uint64_t kPumpRing = ~0ull << 32;
+// Starts the pump on the first call; false: the kernel would not.
+bool pump_start();
+// The epoll instance of that part, once it is started.
+int pump_instance(uint32_t part);
+enum class Counted { Registration, Move };
+void pump_count(Counted what);
+
 // For tests and statistics.
 struct PumpCounts {
-  uint64_t polls, events, stale, registrations;
+  uint64_t polls, events, stale, registrations, moves;
 };
 PumpCounts pump_counts();
 

@@ -37,6 +37,7 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters, uint32_
   bool registered = (s & (kRegistered | kRegistering)) != 0;
   if (WISP_LIKELY((s & kOwn) != 0)) {
     if (WISP_UNLIKELY(!registered)) return pump_register(fd, d, life, false, part);
+    if (pump_parts() != 1) pump_follow(fd, d, life);
     return Wait::Ready;
   }
   // Its file may have other users: ask the kernel what it is now, each time.

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "io/descriptor.h"
+#include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
 
 namespace wisp::io {
@@ -67,7 +68,6 @@ inline void word_move(std::atomic<uint32_t>* word, uint32_t n) {
 // Makes sure that events of this life arrive: Ready, Ended, Refused or WouldBlock.
 // `flag_matters`: a blocking call, which becomes a non-blocking one where O_NONBLOCK is found set.
 // `part`: of the event pump, by preference.
-constexpr uint32_t kAnyPart = ~0u;
 Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters, uint32_t part = kAnyPart);
 
 // Asks the kernel about one descriptor (POLLIN, POLLOUT). A signal that comes meanwhile makes

@@ -44,7 +44,6 @@ struct Scheduler {
   std::atomic<bool> running{false};
   Carrier* carriers = nullptr;
   uint32_t carrier_count = 0;
-  uint32_t pump_parts = 1;
   GlobalQueue global;
   IdleSet<Carrier, Worker, SpinLock> idle;
   Forecast forecast;
@@ -142,7 +141,7 @@ void pump_may_be_empty();
 // Some part of it.
 inline bool pump_is_empty() {
   return g_poller.load(std::memory_order_relaxed) != nullptr &&
-         g_scheduler.idle.polling() != g_scheduler.pump_parts;
+         g_scheduler.idle.polling() != pump_parts();
 }
 inline bool poll_is_due(uint32_t part, uint64_t now) {
   return WISP_UNLIKELY(now >= g_pump_parts[part].poll_at.load(std::memory_order_relaxed));

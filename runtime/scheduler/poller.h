@@ -37,10 +37,17 @@ constexpr uint32_t kMaxPumpParts = 32;
 // Parts as bits.
 using PumpParts = uint32_t;
 
-// How many parts there are. From scheduler_start on.
-uint32_t pump_parts();
+constexpr uint32_t kAnyPart = ~0u;
+
+// How many parts there are: from scheduler_start on.
+extern uint32_t g_pump_part_count;
+inline uint32_t pump_parts() { return g_pump_part_count; }
 // The part of the carrier's group.
 uint32_t pump_part_of_carrier(uint32_t index);
+// Where a descriptor should be registered that the calling task waits for: while most carriers are
+// busy in its own group's part, while few are all in the first one, so that a carrier alone finds
+// what its tasks send each other; kAnyPart: where it is. On a task.
+uint32_t pump_part_wanted();
 
 // Set once, when the first descriptor is registered; null before: no polling at all.
 extern std::atomic<const Poller*> g_poller;

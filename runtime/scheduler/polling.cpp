@@ -57,7 +57,7 @@ static void hand_out(TaskList* woken, Carrier* into) {
 // most of them are busy that is soon.
 static void attend_pump(uint32_t part) {
   Scheduler& s = g_scheduler;
-  if (s.pump_parts > 1 && 2 * s.idle.idle() < s.carrier_count) return;
+  if (pump_parts() > 1 && 2 * s.idle.idle() < s.carrier_count) return;
   if (!s.attendance.wants_another(s.idle.idle(), s.idle.polling(part))) return;
   if (Worker* other = s.idle.take_any_spare()) {
     s.attendance.sent();
@@ -99,7 +99,7 @@ uint32_t poll_events(uint32_t part, Carrier* into) {
 }
 
 uint32_t poll_neglected(Carrier* into) {
-  uint32_t parts = g_scheduler.pump_parts, n = 0;
+  uint32_t parts = pump_parts(), n = 0;
   if (parts == 1 || !pump_is_empty()) return 0;
   uint64_t before = ticks() - us_to_ticks(kBusyPollUs);
   for (uint32_t i = 0; i < parts; ++i)
@@ -109,6 +109,17 @@ uint32_t poll_neglected(Carrier* into) {
 }
 
 uint32_t poll_in_turn(Carrier* into) { return poll_events(into) + poll_neglected(into); }
+
+uint32_t pump_part_wanted() {
+  const Scheduler& s = g_scheduler;
+  if (pump_parts() == 1) return 0;
+  const WispTask* self = current_task();
+  const Carrier* c = self != nullptr ? self->carrier : nullptr;
+  if (c == nullptr) return kAnyPart;
+  uint32_t idle = s.idle.idle();
+  if (4 * idle >= 3 * s.carrier_count) return 0;
+  return 2 * idle <= s.carrier_count ? c->part : kAnyPart;
+}
 
 void pump_may_be_empty() {
   // seq_cst: a carrier was taken (the idle set), then this looks at SysMonitor's laziness.
@@ -120,7 +131,7 @@ void pump_may_be_empty() {
 // The part where the worker waits from now on, its own if that is free; false: none is. It is in
 // the idle set as the part's poller then.
 static bool occupy_part(Worker* w, uint32_t* occupied) {
-  uint32_t parts = g_scheduler.pump_parts, part = w->part;
+  uint32_t parts = pump_parts(), part = w->part;
   for (uint32_t i = 0; i < parts; ++i, part = part + 1 < parts ? part + 1 : 0) {
     PumpPart& of = g_pump_parts[part];
     if (of.occupied.load(std::memory_order_relaxed) ||

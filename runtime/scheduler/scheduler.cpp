@@ -257,16 +257,18 @@ bool start_kernel_thread(void* (*run)(void*), void* argument) {
 // a carrier would have to be woken by its part of the pump each time that it has nothing to do.
 constexpr uint32_t kCarriersPerPart = 2;
 
+uint32_t g_pump_part_count = 1;
+
 static void divide_pump(uint32_t carriers) {
   Scheduler& s = g_scheduler;
   uint32_t parts = s.config.pump_parts > 0 ? static_cast<uint32_t>(s.config.pump_parts)
                                            : carriers / kCarriersPerPart;
-  s.pump_parts = std::clamp(parts, 1u, std::min(carriers, kMaxPumpParts));
-  s.idle.set_parts(s.pump_parts);
-  for (uint32_t i = 0; i < carriers; ++i) s.carriers[i].part = i * s.pump_parts / carriers;
+  parts = std::clamp(parts, 1u, std::min(carriers, kMaxPumpParts));
+  g_pump_part_count = parts;
+  s.idle.set_parts(parts);
+  for (uint32_t i = 0; i < carriers; ++i) s.carriers[i].part = i * parts / carriers;
 }
 
-uint32_t pump_parts() { return g_scheduler.pump_parts; }
 uint32_t pump_part_of_carrier(uint32_t index) { return g_scheduler.carriers[index].part; }
 
 bool scheduler_start(const SchedulerConfig& config) {

@@ -87,7 +87,7 @@ static uint32_t next_random(Worker* w) {
 class Order {
  public:
   Order(uint32_t part, uint32_t random) {
-    uint32_t n = g_scheduler.carrier_count, parts = g_scheduler.pump_parts;
+    uint32_t n = g_scheduler.carrier_count, parts = pump_parts();
     // As divide_pump: those with index * parts / n == part.
     first_ = (part * n + parts - 1) / parts;
     near_ = ((part + 1) * n + parts - 1) / parts - first_;

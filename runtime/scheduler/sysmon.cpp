@@ -204,7 +204,7 @@ static void look_at_pump(uint32_t part, Findings* f) {
 
 static void look_at_pump(Findings* f) {
   if (!pump_is_empty()) return;
-  for (uint32_t part = 0; part < g_scheduler.pump_parts; ++part) look_at_pump(part, f);
+  for (uint32_t part = 0; part < pump_parts(); ++part) look_at_pump(part, f);
 }
 
 static void* sysmon_main(void*) {

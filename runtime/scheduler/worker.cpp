@@ -109,7 +109,7 @@ static bool any_next_visible() {
 }
 
 static uint64_t max_spin_ticks() {
-  return us_to_ticks(g_scheduler.pump_parts == 1 ? kMaxSpinUs : kMaxSpinOfManyUs);
+  return us_to_ticks(pump_parts() == 1 ? kMaxSpinUs : kMaxSpinOfManyUs);
 }
 
 // ---- idling ---------------------------------------------------------------------------------

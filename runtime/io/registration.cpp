@@ -1,0 +1,148 @@
+// Where and when a descriptor is registered with the event pump: once in its life, in the part of
+// the group of carriers on which it is waited for. If that turns out to be another group, for many
+// waits in a row, the registration follows: so connections that were made while one carrier was
+// enough are spread when they get work, and come together again when they have little.
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "io/event_pump.h"
+#include "io/wait.h"
+#include "platform/kernel.h"
+#include "scheduler/poller.h"
+
+namespace wisp::io {
+
+namespace {
+
+constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+// A move costs two system calls, and wakes a worker for the room to write that it reports.
+constexpr uint32_t kStrays = 16;
+
+// Where it is registered, or is about to be by the caller.
+int instance_of(const Descriptor* d) {
+  return pump_instance(d->part.load(std::memory_order_relaxed));
+}
+
+long control(int operation, int fd, const Descriptor* d, uint32_t life) {
+  epoll_event event{};
+  event.events = kEdges;
+  event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
+  return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd, reinterpret_cast<long>(&event));
+}
+
+// The number got another file while a registration for the former one was under way, and the kernel
+// may now say the former life with the events of the new file, which would be taken for stale ones.
+// If the new file's own registration is still to come it puts that right itself: its ADD finds
+// something there and becomes a MOD. Acquire: the registration that set the flag.
+void register_again(int fd, Descriptor* d) {
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  while ((s & (kRegistered | kRegistering)) != 0) {
+    uint32_t life = life_of(s);
+    // Both also tell once more what is ready.
+    if (control(EPOLL_CTL_MOD, fd, d, life) == -ENOENT) control(EPOLL_CTL_ADD, fd, d, life);
+    s = d->state.load(std::memory_order_acquire);
+    if (life_of(s) == life) return;
+  }
+}
+
+// The rest of a registration that the caller has announced by kRegistering, or of one made sure of.
+// MOD reports what is ready now, as ADD does: nothing is lost between the two.
+Wait finish(int fd, Descriptor* d, uint32_t life, int operation, Counted counted) {
+  long r = control(operation, fd, d, life);
+  if (r == -ENOENT) r = control(EPOLL_CTL_ADD, fd, d, life);
+  if (r == -EEXIST) r = control(EPOLL_CTL_MOD, fd, d, life);
+  if (WISP_LIKELY(r == 0)) {
+    pump_count(counted);
+    if (WISP_LIKELY(descriptor_set_flags(d, life, kRegistered, kRegistering))) return Wait::Ready;
+    register_again(fd, d);
+    return Wait::Ended;
+  }
+  if (r == -EPERM) {  // a file that is always ready, as poll(2) says: nothing to wait for
+    descriptor_set_flags(d, life, kStraight, kKindMask & ~kStraight);
+  }
+  descriptor_set_flags(d, life, 0, kRegistering | kRegistered);
+  RuntimeEntry entry;  // others may have parked, trusting in kRegistering
+  descriptor_wake_all(d);
+  return Wait::Refused;
+}
+
+// To another part. What happens between the two calls to the kernel the ADD reports.
+void move(int fd, Descriptor* d, uint32_t life, uint32_t part) {
+  constexpr uint32_t kIts = kOwn | kRegistered | kRegistering;
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  // seq_cst: that it is under way, then the look at the chain; an epoll instance links its entry,
+  // then asks where the descriptor is registered (epoll_control.cpp). One of the two sees the other.
+  do {
+    if (life_of(s) != life || (s & kIts) != (kOwn | kRegistered)) return;
+  } while (!d->state.compare_exchange_weak(s, (s & ~uint64_t{kRegistered}) | kRegistering));
+  if (d->pollers.load() != nullptr) {
+    descriptor_set_flags(d, life, kRegistered, kRegistering);
+    return;
+  }
+  pump_remove(fd, d);
+  d->part.store(part, std::memory_order_relaxed);
+  // If the number stands for another file by now, whose registration this may have taken away: that
+  // one is made again (register_again).
+  finish(fd, d, life, EPOLL_CTL_ADD, Counted::Move);
+}
+
+}  // namespace
+
+uint64_t socket_timeout(int fd, int option) {
+  timeval t{0, 0};
+  socklen_t length = sizeof t;
+  if (kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&t),
+                   reinterpret_cast<long>(&length)) < 0)
+    return 0;
+  constexpr long kLongest = 1'000'000'000;  // s, 31 years: in ns it must not wrap
+  uint64_t s = static_cast<uint64_t>(t.tv_sec < kLongest ? t.tv_sec : kLongest);
+  return s * 1000000000u + static_cast<uint64_t>(t.tv_usec) * 1000u;
+}
+
+Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t part) {
+  if (!pump_start()) return Wait::Refused;
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  if (!verify) {
+    do {
+      if (life_of(s) != life) return Wait::Ended;
+      if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
+    } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
+    if (part == kAnyPart) part = pump_part_wanted();
+    d->part.store(part != kAnyPart ? part : 0, std::memory_order_relaxed);
+    d->strays.store(0, std::memory_order_relaxed);
+  }
+  if (kind_of(s) == kSocket) {
+    d->receive_timeout.store(socket_timeout(fd, SO_RCVTIMEO), std::memory_order_relaxed);
+    d->send_timeout.store(socket_timeout(fd, SO_SNDTIMEO), std::memory_order_relaxed);
+  }
+  return finish(fd, d, life, verify ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
+                Counted::Registration);
+}
+
+void pump_follow(int fd, Descriptor* d, uint32_t life) {
+  // A member of an epoll instance stays where that looks for its events.
+  if (d->pollers.load(std::memory_order_relaxed) != nullptr) return;
+  uint32_t wanted = pump_part_wanted();
+  if (wanted == kAnyPart) return;
+  // Relaxed, as `part`: of two who wait at once one may not be counted.
+  bool strays = wanted != d->part.load(std::memory_order_relaxed);
+  uint32_t times = strays ? d->strays.load(std::memory_order_relaxed) + 1 : 0;
+  d->strays.store(times % kStrays, std::memory_order_relaxed);
+  if (times == kStrays) move(fd, d, life, wanted);
+}
+
+bool pump_add_ring(int fd, uint32_t index) {
+  if (!pump_start()) return false;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.u64 = kPumpRing | index;
+  return kernel::call(SYS_epoll_ctl, pump_instance(pump_part_of_carrier(index)), EPOLL_CTL_ADD, fd,
+                      reinterpret_cast<long>(&event)) == 0;
+}
+
+void pump_remove(int fd, const Descriptor* d) {
+  epoll_event unused{};
+  kernel::call(SYS_epoll_ctl, instance_of(d), EPOLL_CTL_DEL, fd, reinterpret_cast<long>(&unused));
+}
+
+}  // namespace wisp::io
