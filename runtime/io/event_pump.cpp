@@ -55,8 +55,7 @@ struct alignas(128) Part {
 Part g_parts[kMaxPumpParts];
 std::atomic<int> g_started{0};  // 0 no, 1 being started, 2 yes, 3 refused
 std::atomic<bool> g_no_pwait2{false};
-std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0},
-    g_moves{0};
+std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0}, g_moves{0};
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);

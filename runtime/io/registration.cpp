@@ -71,7 +71,8 @@ void move(int fd, Descriptor* d, uint32_t life, uint32_t part) {
   constexpr uint32_t kIts = kOwn | kRegistered | kRegistering;
   uint64_t s = d->state.load(std::memory_order_acquire);
   // seq_cst: that it is under way, then the look at the chain; an epoll instance links its entry,
-  // then asks where the descriptor is registered (epoll_control.cpp). One of the two sees the other.
+  // then asks where the descriptor is registered (epoll_control.cpp). One of the two sees the
+  // other.
   do {
     if (life_of(s) != life || (s & kIts) != (kOwn | kRegistered)) return;
   } while (!d->state.compare_exchange_weak(s, (s & ~uint64_t{kRegistered}) | kRegistering));
@@ -115,8 +116,7 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
     d->receive_timeout.store(socket_timeout(fd, SO_RCVTIMEO), std::memory_order_relaxed);
     d->send_timeout.store(socket_timeout(fd, SO_SNDTIMEO), std::memory_order_relaxed);
   }
-  return finish(fd, d, life, verify ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
-                Counted::Registration);
+  return finish(fd, d, life, verify ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, Counted::Registration);
 }
 
 void pump_follow(int fd, Descriptor* d, uint32_t life) {

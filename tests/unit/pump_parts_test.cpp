@@ -92,6 +92,37 @@ TEST_F(PumpParts, TheNeglectedOnesAreLookedAt) {
   if (!until([&] { return over && holding == 0; })) abort();  // the tasks use this stack
 }
 
+// A group's own part for who works beside others; the first one for who is alone, so that he finds
+// what his tasks send each other.
+TEST_F(PumpParts, ABusyCarrierWantsItsOwn) {
+  std::atomic<int> right{0}, arrived{0};
+  for (int i = 0; i < carriers(); ++i)
+    spawn([&] {
+      RuntimeEntry entry;
+      ++arrived;
+      if (!until([&] { return arrived >= carriers(); })) return;  // all at once
+      if (until([] { return g_scheduler.idle.idle() == 0; }) &&
+          pump_part_wanted() == current_task()->carrier->part)
+        ++right;
+      ++arrived;
+      until([&] { return arrived == 2 * carriers(); });
+    });
+  EXPECT_TRUE(until([&] { return arrived == 2 * carriers(); }));
+  EXPECT_EQ(right, carriers());
+}
+
+TEST_F(PumpParts, OneAloneWantsTheFirst) {
+  if (carriers() < 4) GTEST_SKIP() << "one of two is not few";
+  std::atomic<bool> first{false}, over{false};
+  spawn([&] {
+    RuntimeEntry entry;
+    first = until([] { return pump_part_wanted() == 0; });
+    over = true;
+  });
+  EXPECT_TRUE(until([&] { return over.load(); }));
+  EXPECT_TRUE(first);
+}
+
 struct Idler;
 struct Idle {
   uint32_t part;
