@@ -95,19 +95,20 @@ TEST_F(PumpParts, TheNeglectedOnesAreLookedAt) {
 // A group's own part for who works beside others; the first one for who is alone, so that he finds
 // what his tasks send each other.
 TEST_F(PumpParts, ABusyCarrierWantsItsOwn) {
-  std::atomic<int> right{0}, arrived{0};
+  std::atomic<int> right{0}, arrived{0}, asked{0}, done{0};
   for (int i = 0; i < carriers(); ++i)
     spawn([&] {
-      RuntimeEntry entry;
-      ++arrived;
-      if (!until([&] { return arrived >= carriers(); })) return;  // all at once
-      if (until([] { return g_scheduler.idle.idle() == 0; }) &&
-          pump_part_wanted() == current_task()->carrier->part)
-        ++right;
-      ++arrived;
-      until([&] { return arrived == 2 * carriers(); });
+      {
+        RuntimeEntry entry;  // no hand-off: the carrier stays
+        ++arrived;
+        until([&] { return arrived == carriers() && g_scheduler.idle.idle() == 0; });
+        if (pump_part_wanted() == current_task()->carrier->part) ++right;
+        ++asked;
+        until([&] { return asked == carriers(); });
+      }
+      ++done;
     });
-  EXPECT_TRUE(until([&] { return arrived == 2 * carriers(); }));
+  if (!until([&] { return done == carriers(); })) abort();  // the tasks use this stack
   EXPECT_EQ(right, carriers());
 }
 
@@ -116,10 +117,13 @@ TEST_F(PumpParts, OneAloneWantsTheFirst) {
   std::atomic<bool> first{false}, over{false};
   spawn([&] {
     RuntimeEntry entry;
-    first = until([] { return pump_part_wanted() == 0; });
+    first = until([] {
+      return 4 * g_scheduler.idle.idle() >= 3 * g_scheduler.carrier_count &&
+             pump_part_wanted() == 0;
+    });
     over = true;
   });
-  EXPECT_TRUE(until([&] { return over.load(); }));
+  if (!until([&] { return over.load(); })) abort();  // the task uses this stack
   EXPECT_TRUE(first);
 }
 
