@@ -40,8 +40,9 @@ constexpr uint64_t kInterrupt = ~0ull;
 struct alignas(128) Part {
   int epoll = -1;
   int wakeup = -1;
-  // A thread is inside the waiting poll's system call. seq_cst: see barrier().
-  std::atomic<bool> inside{false};
+  // A thread is inside the waiting poll's system call. seq_cst: see barrier(). Not in the line from
+  // which all read the numbers above.
+  alignas(kCacheLine) std::atomic<bool> inside{false};
   // What the waiting poll takes. The kernel writes its first event (never 0) in the same scan,
   // under the instance's mutex, in which it takes it from the ready ones; 0 means that all is
   // delivered.

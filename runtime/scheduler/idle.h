@@ -206,8 +206,8 @@ class IdleSet {
 
   Lock lock_;
   uint32_t parts_ = 1;
-  CarrierT* carriers_[kParts] = {};
   WorkerT* workers_ = nullptr;
+  CarrierT* carriers_[kParts] = {};
   alignas(kCacheLine) Atomic<uint32_t> idle_{0};  // written under the lock, read without
   Atomic<uint32_t> spares_{0};                    // without the poller
   Atomic<uint32_t> polling_{0};

@@ -108,11 +108,12 @@ uint64_t earliest_deadline();  // over all carriers; ~0 = none
 // --- polling.cpp: the event pump's place in the scheduler
 // A part of the pump, as its group sees it.
 struct alignas(128) PumpPart {
-  std::atomic<uint64_t> poll_at{~0ull};  // ticks when a busy carrier looks at it next
+  // Ticks when a busy carrier looks at it next. Read at each switch: in a line of its own.
+  std::atomic<uint64_t> poll_at{~0ull};
   // One looker at a time: epoll_wait hands an edge to one caller only, and two lookers would only
   // share the events between carriers. Exchange: acquire on success, release by the store at the
   // end.
-  std::atomic<uint32_t> looking{0};
+  alignas(kCacheLine) std::atomic<uint32_t> looking{0};
   // A worker is inside the waiting poll, or about to enter it. The idle set forgets its poller as
   // soon as that one is chosen for a carrier, but until it has really left nobody else may go in:
   // the other would take away the interruption that was meant for it, and the carrier would wait
