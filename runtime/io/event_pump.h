@@ -18,7 +18,10 @@ namespace wisp::io {
 // `part`: of the pump, unless it is registered already.
 Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t part = kAnyPart);
 // A task is about to wait for one that is registered and its own (kOwn): if it is in another part
-// than it should be, and has been at the last waits, it gets there. Outside the runtime.
+// than it should be, and has been at so many waits in a row, it gets there: for the price of two
+// system calls, and of a worker woken for the room to write that the second one reports. Outside
+// the runtime.
+constexpr uint32_t kStrays = 16;
 void pump_follow(int fd, Descriptor* d, uint32_t life);
 // SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none.
 uint64_t socket_timeout(int fd, int option);

@@ -15,8 +15,6 @@ namespace wisp::io {
 namespace {
 
 constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
-// A move costs two system calls, and wakes a worker for the room to write that it reports.
-constexpr uint32_t kStrays = 16;
 
 // Where it is registered, or is about to be by the caller.
 int instance_of(const Descriptor* d) {

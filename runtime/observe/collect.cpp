@@ -238,7 +238,7 @@ size_t collect(void* to, size_t room) {
   snapshot.idle_carriers = s.idle.idle();
   snapshot.spare_workers = s.idle.spares();
   snapshot.searching_workers = s.idle.searching();
-  snapshot.pump_watched = s.idle.polling();
+  snapshot.pump_watched = s.idle.polling() != 0 ? 1 : 0;
   snapshot.pump_present = g_poller.load(std::memory_order_relaxed) != nullptr;
   snapshot.pooled_tasks = pooled_tasks();
   snapshot.size = at;

@@ -215,12 +215,11 @@ static bool drain_part(const Poller* poller, uint32_t part, Carrier* into) {
 bool drain_events(PumpParts parts) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr) return true;
+  WispTask* self = current_task();
+  Carrier* into = self != nullptr ? self->carrier : nullptr;
   bool all = true;
-  for (; parts != 0; parts &= parts - 1) {
-    WispTask* self = current_task();
-    all &= drain_part(poller, static_cast<uint32_t>(__builtin_ctz(parts)),
-                      self != nullptr ? self->carrier : nullptr);
-  }
+  for (; parts != 0; parts &= parts - 1)
+    all &= drain_part(poller, static_cast<uint32_t>(__builtin_ctz(parts)), into);
   return all;
 }
 

@@ -13,7 +13,7 @@
 namespace wisp::test {
 namespace {
 
-constexpr uint32_t kStrays = 16;
+using io::kStrays;
 
 class IoParts : public ::testing::Test {
  protected:
