@@ -3,6 +3,7 @@
 // kernel thread to a task whose carrier was handed off.
 #pragma once
 #include "platform/spin_lock.h"
+#include "scheduler/pace.h"
 #include "scheduler/patience.h"
 #include "scheduler/run_queue.h"
 #include "scheduler/task.h"
@@ -60,6 +61,7 @@ struct alignas(128) Carrier {
   std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
 
   uint64_t busy_since = 0;  // ticks; the owner's, for attendance.h
+  Pace pace;                // measured between looks into the event pump
 
   Carrier* idle_next = nullptr;  // in the idle list, under its lock (idle.h)
 

@@ -119,6 +119,9 @@ struct alignas(128) PumpPart {
   // the other would take away the interruption that was meant for it, and the carrier would wait
   // with it. Exchange: acquire, against the release of the one who leaves.
   std::atomic<bool> occupied{false};
+  // Ticks until when a carrier sees to it by itself: its tasks are brief (pace.h), and it has just
+  // looked.
+  std::atomic<uint64_t> seen_to_until{0};
 };
 extern PumpPart g_pump_parts[kMaxPumpParts];
 enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };  // Worker::wake
@@ -146,6 +149,10 @@ inline bool pump_is_empty() {
 }
 inline bool poll_is_due(uint32_t part, uint64_t now) {
   return WISP_UNLIKELY(now >= g_pump_parts[part].poll_at.load(std::memory_order_relaxed));
+}
+// Who waited there would take its events away from where they are seen to at once, and warm.
+inline bool pump_part_is_seen_to(uint32_t part, uint64_t now) {
+  return now < g_pump_parts[part].seen_to_until.load(std::memory_order_relaxed);
 }
 // Owner: at its `now`.
 inline bool poll_is_due(const Carrier* c) { return poll_is_due(c->part, c->now); }

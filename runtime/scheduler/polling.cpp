@@ -26,7 +26,9 @@ PumpPart g_pump_parts[kMaxPumpParts];
 
 // Between two looks of busy carriers, all together. A look costs about half a microsecond.
 constexpr uint64_t kBusyPollUs = 50;
-// The same after a look in vain while a worker waits there.
+// Who has tasks like these comes round in time.
+constexpr uint64_t kBriefUs = 20;
+// Between two looks, after one in vain while a worker waits there.
 constexpr uint64_t kWatchedPollUs = 200;
 
 void poller_start(const Poller* poller) {
@@ -81,7 +83,10 @@ static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* in
   uint32_t n = woken.count;
   uint64_t pause = n == 0 && g_scheduler.idle.polling(part) ? kWatchedPollUs : kBusyPollUs;
   PumpPart& of = g_pump_parts[part];
-  of.poll_at.store(ticks() + us_to_ticks(pause), std::memory_order_relaxed);
+  uint64_t now = ticks();
+  of.poll_at.store(now + us_to_ticks(pause), std::memory_order_relaxed);
+  if (into != nullptr && into->pace.expected(1) < us_to_ticks(kBriefUs))
+    of.seen_to_until.store(now + us_to_ticks(2 * kBusyPollUs), std::memory_order_relaxed);
   of.looking.store(0, std::memory_order_release);
   hand_out(&woken, into);
   // A carrier between two tasks runs a single one itself, at once.
@@ -94,7 +99,11 @@ uint32_t poll_events(uint32_t part, Carrier* into) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr) return 0;
   if (g_pump_parts[part].looking.exchange(1, std::memory_order_acquire) != 0) return 0;
-  if (into != nullptr) bump(into->polls);
+  if (into != nullptr) {
+    bump(into->polls);
+    into->pace.look(into->run_ticks.load(std::memory_order_relaxed),
+                    into->switches.load(std::memory_order_relaxed));
+  }
   return look_and_let_go(poller, part, into, Take::OneBatch);
 }
 
@@ -117,7 +126,7 @@ uint32_t pump_part_wanted() {
   const Carrier* c = self != nullptr ? self->carrier : nullptr;
   if (c == nullptr) return kAnyPart;
   uint32_t idle = s.idle.idle();
-  if (4 * idle >= 3 * s.carrier_count) return 0;
+  if (4 * idle >= 3 * s.carrier_count || idle + 1 == s.carrier_count) return 0;
   return 2 * idle <= s.carrier_count ? c->part : kAnyPart;
 }
 
@@ -129,11 +138,14 @@ void pump_may_be_empty() {
 }
 
 // The part where the worker waits from now on, its own if that is free; false: none is. It is in
-// the idle set as the part's poller then.
+// the idle set as the part's poller then. Not in a part that a busy carrier sees to: should that
+// one look no more, SysMonitor sends somebody (look_at_pump), and does not sleep long until then.
 static bool occupy_part(Worker* w, uint32_t* occupied) {
   uint32_t parts = pump_parts(), part = w->part;
+  uint64_t now = ticks();
   for (uint32_t i = 0; i < parts; ++i, part = part + 1 < parts ? part + 1 : 0) {
     PumpPart& of = g_pump_parts[part];
+    if (i != 0 && pump_part_is_seen_to(part, now)) continue;
     if (of.occupied.load(std::memory_order_relaxed) ||
         of.occupied.exchange(true, std::memory_order_acquire))
       continue;
@@ -158,7 +170,10 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     return EventWait::NotThere;
   }
   uint32_t part;
-  if (!occupy_part(w, &part)) return EventWait::NotThere;
+  if (!occupy_part(w, &part)) {
+    pump_may_be_empty();
+    return EventWait::NotThere;
+  }
   w->polling.store(part + 1, std::memory_order_seq_cst);
   TaskList woken;
   if (w->wake.load(std::memory_order_seq_cst) == 0) {

@@ -253,16 +253,13 @@ bool start_kernel_thread(void* (*run)(void*), void* argument) {
   return true;
 }
 
-// Into groups of neighbours, of two carriers or three (of more where there are more than 64). Alone
-// a carrier would have to be woken by its part of the pump each time that it has nothing to do.
-constexpr uint32_t kCarriersPerPart = 2;
-
 uint32_t g_pump_part_count = 1;
 
+// A part for each carrier; where there are more than kMaxPumpParts, for groups of neighbours.
 static void divide_pump(uint32_t carriers) {
   Scheduler& s = g_scheduler;
-  uint32_t parts = s.config.pump_parts > 0 ? static_cast<uint32_t>(s.config.pump_parts)
-                                           : carriers / kCarriersPerPart;
+  uint32_t parts =
+      s.config.pump_parts > 0 ? static_cast<uint32_t>(s.config.pump_parts) : carriers;
   parts = std::clamp(parts, 1u, std::min(carriers, kMaxPumpParts));
   g_pump_part_count = parts;
   s.idle.set_parts(parts);

@@ -106,6 +106,22 @@ class Order {
   uint32_t first_, near_, far_, near_from_, far_from_;
 };
 
+// Few and brief tasks queue there, and their carrier comes to them: for a little while they are left
+// to it (pace.h). If they are still there then, it may be stuck, and is the slower one in any case.
+static bool left_alone(const Carrier* victim, uint64_t searched) {
+  constexpr uint64_t kHoldBackUs = 5, kWorthMovingUs = 40;
+  if (searched >= us_to_ticks(kHoldBackUs) || chaos()) return false;
+  uint32_t queued = victim->queued();
+  return queued != 0 && victim->current.load(std::memory_order_relaxed) != nullptr &&
+         victim->pace.expected(queued) < us_to_ticks(kWorthMovingUs);
+}
+
+// Events of its own meanwhile are better than what others have.
+static WispTask* look_meanwhile(Carrier* c) {
+  c->now = ticks();
+  return poll_events(c) != 0 ? pick_queued(c) : nullptr;
+}
+
 WispTask* search(Worker* w, Carrier* c) {
   Scheduler& s = g_scheduler;
   constexpr uint32_t kSightings = 64;
@@ -118,12 +134,17 @@ WispTask* search(Worker* w, Carrier* c) {
   for (;;) {
     uint64_t now = ticks();
     bool hope = false;  // somebody's next is ripening: stay a little longer
+    bool held_back = false;
     if (!s.global.empty())
       if (WispTask* t = s.global.pop()) return t;
     for (uint32_t k = 0; k < n; ++k) {
       uint32_t i = order.at(k);
       Carrier* victim = &s.carriers[i];
       if (victim == c) continue;
+      if (left_alone(victim, now - start)) {
+        held_back = true;
+        continue;
+      }
       Sighting* sighting = i < kSightings ? &seen[i] : nullptr;
       if (sighting == nullptr || !about_to_run_it(victim) ||
           sighting->ripe(&victim->queue, victim->switches.load(std::memory_order_relaxed), now)) {
@@ -137,6 +158,10 @@ WispTask* search(Worker* w, Carrier* c) {
     c->now = now;
     if (c->timer_check_due(now) && fire_timers(c, c, monotonic_ns()) != 0)
       if (WispTask* t = c->pop()) return t;
+    if (held_back) {
+      if (WispTask* t = look_meanwhile(c)) return t;
+      continue;
+    }
     if (now - start > spin && !hope) break;
     for (int i = 0; i < 8; ++i) cpu_pause();
   }

@@ -186,7 +186,10 @@ static bool deadline_left(uint64_t seen, bool all_were_idle) {
 static void look_at_pump(uint32_t part, Findings* f) {
   Scheduler& s = g_scheduler;
   if (s.idle.polling(part)) return;
-  if (s.idle.idle() > s.idle.polling()) {
+  if (pump_parts() > 1 && pump_part_is_seen_to(part, ticks())) {
+    f->moving = true;
+    f->pump_empty |= 1u << part;
+  } else if (s.idle.idle() > s.idle.polling()) {
     if ((f->pump_was_empty >> part & 1) != 0) {
       if (Worker* w = s.idle.take_any_spare()) {
         w->part = part;

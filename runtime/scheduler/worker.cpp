@@ -15,9 +15,9 @@
 namespace wisp {
 
 constexpr uint64_t kMaxSpinUs = 40;
-// With several groups of carriers there mostly is something to be found somewhere, which its own
-// carrier would have run as soon, and warm: on 16 carriers a third of all processor time went into
-// searches.
+// With many carriers there mostly is something to be found somewhere, which its own carrier would
+// have run as soon, and warm: on 16 carriers a third of all processor time went into searches.
+constexpr uint32_t kMany = 4;
 constexpr uint64_t kMaxSpinOfManyUs = 5;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
@@ -109,7 +109,7 @@ static bool any_next_visible() {
 }
 
 static uint64_t max_spin_ticks() {
-  return us_to_ticks(pump_parts() == 1 ? kMaxSpinUs : kMaxSpinOfManyUs);
+  return us_to_ticks(g_scheduler.carrier_count < kMany ? kMaxSpinUs : kMaxSpinOfManyUs);
 }
 
 // ---- idling ---------------------------------------------------------------------------------
