@@ -75,7 +75,8 @@ struct alignas(kCacheLine) Descriptor {
   std::atomic<EpollSet*> epoll{nullptr};    // of this and former lives with kEpoll
   // In which part of the pump it is registered: written before kRegistered is set. And how often in
   // a row it was waited for where another part would have been better (io/registration.cpp).
-  std::atomic<uint32_t> part{0}, strays{0};
+  std::atomic<uint8_t> part{0}, strays{0};
+  std::atomic<uint32_t> partner{0};  // its number plus 1, 0 = none (io/partners.h)
   // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered.
   std::atomic<uint64_t> receive_timeout{0};
   std::atomic<uint64_t> send_timeout{0};

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "io/event_pump.h"
+#include "io/partners.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
 #include "scheduler/poller.h"
@@ -26,6 +27,13 @@ long control(int operation, int fd, const Descriptor* d, uint32_t life) {
   event.events = kEdges;
   event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
   return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd, reinterpret_cast<long>(&event));
+}
+
+// Where one that the calling task waits for belongs: to its other end, if that is in this process
+// and decides (what this one's task sends is for that one's), else to who waits.
+uint32_t part_for(int fd, const Descriptor* d) {
+  const Descriptor* leader = partner_to_follow(fd, d);
+  return leader != nullptr ? leader->part.load(std::memory_order_relaxed) : pump_part_wanted();
 }
 
 // The number got another file while a registration for the former one was under way, and the kernel
@@ -79,7 +87,7 @@ void move(int fd, Descriptor* d, uint32_t life, uint32_t part) {
     return;
   }
   pump_remove(fd, d);
-  d->part.store(part, std::memory_order_relaxed);
+  d->part.store(static_cast<uint8_t>(part), std::memory_order_relaxed);
   // If the number stands for another file by now, whose registration this may have taken away: that
   // one is made again (register_again).
   finish(fd, d, life, EPOLL_CTL_ADD, Counted::Move);
@@ -106,8 +114,9 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
       if (life_of(s) != life) return Wait::Ended;
       if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
     } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
-    if (part == kAnyPart) part = pump_part_wanted();
-    d->part.store(part != kAnyPart ? part : 0, std::memory_order_relaxed);
+    if (kind_of(s) == kSocket && pump_parts() != 1) partner_seek(fd, d);
+    if (part == kAnyPart) part = part_for(fd, d);
+    d->part.store(static_cast<uint8_t>(part != kAnyPart ? part : 0), std::memory_order_relaxed);
     d->strays.store(0, std::memory_order_relaxed);
   }
   if (kind_of(s) == kSocket) {
@@ -120,13 +129,17 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
 void pump_follow(int fd, Descriptor* d, uint32_t life) {
   // A member of an epoll instance stays where that looks for its events.
   if (d->pollers.load(std::memory_order_relaxed) != nullptr) return;
-  uint32_t wanted = pump_part_wanted();
+  uint32_t wanted = part_for(fd, d);
   if (wanted == kAnyPart) return;
   // Relaxed, as `part`: of two who wait at once one may not be counted.
   bool strays = wanted != d->part.load(std::memory_order_relaxed);
-  uint32_t times = strays ? d->strays.load(std::memory_order_relaxed) + 1 : 0;
-  d->strays.store(times % kStrays, std::memory_order_relaxed);
-  if (times == kStrays) move(fd, d, life, wanted);
+  uint32_t times = strays ? d->strays.load(std::memory_order_relaxed) + 1u : 0;
+  // Two that are apart cost another carrier's caches at each message.
+  if (strays && d->partner.load(std::memory_order_relaxed) != 0)
+    times = partner_to_follow(fd, d) != nullptr ? times + 3 : pump_part_adopts() ? kStrays : times;
+  bool goes = times >= kStrays;
+  d->strays.store(static_cast<uint8_t>(goes ? 0 : times), std::memory_order_relaxed);
+  if (goes) move(fd, d, life, wanted);
 }
 
 bool pump_add_ring(int fd, uint32_t index) {

@@ -48,6 +48,9 @@ uint32_t pump_part_of_carrier(uint32_t index);
 // busy in its own group's part, while few are all in the first one, so that a carrier alone finds
 // what its tasks send each other; kAnyPart: where it is. On a task.
 uint32_t pump_part_wanted();
+// The calling task's carrier had to take others' work: whose partner is in this process as well may
+// come here for good, one each time. On a task.
+bool pump_part_adopts();
 
 // Set once, when the first descriptor is registered; null before: no polling at all.
 extern std::atomic<const Poller*> g_poller;

@@ -130,6 +130,14 @@ uint32_t pump_part_wanted() {
   return 2 * idle <= s.carrier_count ? c->part : kAnyPart;
 }
 
+bool pump_part_adopts() {
+  const WispTask* self = current_task();
+  Carrier* c = self != nullptr ? self->carrier : nullptr;
+  if (c == nullptr || !c->adopts) return false;
+  c->adopts = false;
+  return true;
+}
+
 void pump_may_be_empty() {
   // seq_cst: a carrier was taken (the idle set), then this looks at SysMonitor's laziness.
   // SysMonitor stores that, then looks at the idle set once more: one of the two sees the other.

@@ -27,6 +27,12 @@ static WispTask* steal_queued(Carrier* c, Carrier* victim) {
     note_steal(c, loot[i], victim);
   }
   bump(c->steals);
+  // One at a time and not too soon: all at once they would only change places.
+  constexpr uint64_t kAdoptUs = 200;
+  if (c->now >= c->adopts_from) {
+    c->adopts = true;
+    c->adopts_from = c->now + us_to_ticks(kAdoptUs);
+  }
   return loot[0];
 }
 
