@@ -1,4 +1,4 @@
-// The event pump: epoll instances, one for each group of carriers (scheduler/poller.h), in one of
+// The event pump: epoll instances, one for each carrier (scheduler/poller.h), in one of
 // which every descriptor that a task has waited for is registered once per life, edge-triggered,
 // both directions (registration.cpp). The scheduler calls it (scheduler/poller.h).
 #pragma once
@@ -18,9 +18,9 @@ namespace wisp::io {
 // `part`: of the pump, unless it is registered already.
 Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t part = kAnyPart);
 // A task is about to wait for one that is registered and its own (kOwn): if it is in another part
-// than it should be, and has been at so many waits in a row, it gets there: for the price of two
-// system calls, and of a worker woken for the room to write that the second one reports. Outside
-// the runtime.
+// than it should be, and has been at so many waits in a row (sooner if its partner is there,
+// partners.h), it gets there: for the price of two system calls, and of a worker woken for the room
+// to write that the second one reports. Outside the runtime.
 constexpr uint32_t kStrays = 16;
 void pump_follow(int fd, Descriptor* d, uint32_t life);
 // SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none.

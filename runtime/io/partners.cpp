@@ -55,7 +55,6 @@ bool ports_of(int fd, uint32_t* local, uint32_t* peer) {
 }  // namespace
 
 void partner_seek(int fd, Descriptor* d) {
-  d->partner.store(0, std::memory_order_relaxed);
   uint32_t local, peer;
   if (!ports_of(fd, &local, &peer)) return;
   std::atomic<uint64_t>* place = place_of(local, peer);

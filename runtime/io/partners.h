@@ -6,8 +6,8 @@
 
 namespace wisp::io {
 
-// Is the descriptor of an end whose other end is known? At its registration: three system calls
-// at most.
+// Makes partners of this socket and its other end if that has registered before, else notes it for
+// when that one does. At its registration, when it has none: two system calls.
 void partner_seek(int fd, Descriptor* d);
 // The record of the other end if that is to decide where both are registered, else null: the end
 // with the lower number decides, lest both move past each other. Any thread.
@@ -16,8 +16,8 @@ inline const Descriptor* partner_to_follow(int fd, const Descriptor* d) {
   if (other < 0 || other >= fd) return nullptr;
   const Descriptor* o = descriptor_find(other);
   // Both say so: else that number stands for something else by now.
-  bool mutual = o != nullptr &&
-                o->partner.load(std::memory_order_relaxed) == static_cast<uint32_t>(fd) + 1;
+  bool mutual =
+      o != nullptr && o->partner.load(std::memory_order_relaxed) == static_cast<uint32_t>(fd) + 1;
   return mutual ? o : nullptr;
 }
 

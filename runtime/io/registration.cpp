@@ -1,5 +1,5 @@
 // Where and when a descriptor is registered with the event pump: once in its life, in the part of
-// the group of carriers on which it is waited for. If that turns out to be another group, for many
+// the carrier on which it is waited for. If that turns out to be another one, for many
 // waits in a row, the registration follows: so connections that were made while one carrier was
 // enough are spread when they get work, and come together again when they have little.
 #include <sys/epoll.h>
@@ -114,6 +114,7 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
       if (life_of(s) != life) return Wait::Ended;
       if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
     } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
+    d->partner.store(0, std::memory_order_relaxed);  // of a former life
     if (kind_of(s) == kSocket && pump_parts() != 1) partner_seek(fd, d);
     if (part == kAnyPart) part = part_for(fd, d);
     d->part.store(static_cast<uint8_t>(part != kAnyPart ? part : 0), std::memory_order_relaxed);

@@ -60,10 +60,10 @@ struct alignas(128) Carrier {
   TimerHeap timers;
   std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
 
-  uint64_t busy_since = 0;  // ticks; the owner's, for attendance.h
+  uint64_t busy_since = 0;   // ticks; the owner's, for attendance.h
   uint64_t adopts_from = 0;  // ticks; the owner's, as `adopts`: see steal_queued
   bool adopts = false;       // see pump_part_adopts
-  Pace pace;                // measured between looks into the event pump
+  Pace pace;                 // measured between looks into the event pump
 
   Carrier* idle_next = nullptr;  // in the idle list, under its lock (idle.h)
 

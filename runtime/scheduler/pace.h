@@ -24,7 +24,7 @@ class Pace {
   uint64_t expected(uint32_t tasks) const { return tasks * mean_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr uint64_t kLeast = 16;           // slices to a sample
+  static constexpr uint64_t kLeast = 16;            // slices to a sample
   static constexpr uint64_t kUnknown = 1ull << 40;  // ticks: nobody waits that long
   std::atomic<uint64_t> mean_{kUnknown};
   uint64_t seen_run_ = 0, seen_switches_ = 0;  // the owner's

@@ -1,9 +1,10 @@
 // How the io layer's event pump hangs in the scheduler. The scheduler knows nothing of descriptors:
 // it calls `poll` where a worker would otherwise sleep, and now and then on busy carriers.
 //
-// With several carriers the pump is divided into parts, one for each two carriers (a group): each
-// descriptor is registered in one part, and so its events come to one group. With one part for all,
-// 16 carriers waited for each other's looks and took every second task from each other.
+// The pump is divided into parts, one for each carrier (for a group of neighbours where there are
+// more carriers than kMaxPumpParts): each descriptor is registered in one part, and so its events
+// come to one carrier. With one part for all, carriers took each other's tasks: 16 of them every
+// second one.
 //
 // At most one thread is inside a waiting poll of a part; polls with
 // deadline_ns == kDontWait may run beside it. Tasks that the pump unparks while it polls are
@@ -45,8 +46,8 @@ inline uint32_t pump_parts() { return g_pump_part_count; }
 // The part of the carrier's group.
 uint32_t pump_part_of_carrier(uint32_t index);
 // Where a descriptor should be registered that the calling task waits for: while most carriers are
-// busy in its own group's part, while few are all in the first one, so that a carrier alone finds
-// what its tasks send each other; kAnyPart: where it is. On a task.
+// busy in its own carrier's part, while few or one are all in the first one, so that a carrier
+// alone finds what its tasks send each other; kAnyPart: where it is. On a task.
 uint32_t pump_part_wanted();
 // The calling task's carrier had to take others' work: whose partner is in this process as well may
 // come here for good, one each time. On a task.

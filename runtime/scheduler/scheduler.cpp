@@ -258,8 +258,7 @@ uint32_t g_pump_part_count = 1;
 // A part for each carrier; where there are more than kMaxPumpParts, for groups of neighbours.
 static void divide_pump(uint32_t carriers) {
   Scheduler& s = g_scheduler;
-  uint32_t parts =
-      s.config.pump_parts > 0 ? static_cast<uint32_t>(s.config.pump_parts) : carriers;
+  uint32_t parts = s.config.pump_parts > 0 ? static_cast<uint32_t>(s.config.pump_parts) : carriers;
   parts = std::clamp(parts, 1u, std::min(carriers, kMaxPumpParts));
   g_pump_part_count = parts;
   s.idle.set_parts(parts);

@@ -112,8 +112,9 @@ class Order {
   uint32_t first_, near_, far_, near_from_, far_from_;
 };
 
-// Few and brief tasks queue there, and their carrier comes to them: for a little while they are left
-// to it (pace.h). If they are still there then, it may be stuck, and is the slower one in any case.
+// Few and brief tasks queue there, and their carrier comes to them: for a little while they are
+// left to it (pace.h). If they are still there then, it may be stuck, and is the slower one in any
+// case.
 static bool left_alone(const Carrier* victim, uint64_t searched) {
   constexpr uint64_t kHoldBackUs = 5, kWorthMovingUs = 40;
   if (searched >= us_to_ticks(kHoldBackUs) || chaos()) return false;

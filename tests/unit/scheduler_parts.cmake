@@ -11,6 +11,8 @@ wisp_unit_test(attendance_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/attendance_test
   LIBS wisp_platform)
 wisp_unit_test(running_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/running_test.cpp
   LIBS wisp_platform)
+wisp_unit_test(pace_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/pace_test.cpp
+  ONE_THREAD)
 wisp_unit_test(patience_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/patience_test.cpp
   ONE_THREAD)
 wisp_unit_test(trim_pace_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/trim_pace_test.cpp

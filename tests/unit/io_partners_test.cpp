@@ -1,0 +1,129 @@
+// Both ends of a connection in this process: io/partners.h, and that registrations heed it.
+#include "io/partners.h"
+#include "scheduler/internal.h"
+#include "unit/io_support.h"
+
+namespace wisp::test {
+namespace {
+
+using io::partner_to_follow;
+
+class IoPartners : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    start_scheduler();
+    if (pump_parts() == 1) GTEST_SKIP() << "there is one part only";
+  }
+};
+
+io::Wait register_in(int fd, uint32_t part) {
+  io::Descriptor* d = io::descriptor_find(fd);
+  return io::make_ready(fd, d, io::life_of(d->state.load()), false, part);
+}
+uint32_t part_of(int fd) { return io::descriptor_find(fd)->part.load(); }
+void follow(int fd) {
+  io::Descriptor* d = io::descriptor_find(fd);
+  io::pump_follow(fd, d, io::life_of(d->state.load()));
+}
+
+// Ends of a connection, by number.
+struct Ends : TcpPair {
+  int low = std::min(a, b), high = std::max(a, b);
+  void close() { close_fd(a), close_fd(b); }
+};
+
+TEST_F(IoPartners, TheHigherNumberFollows) {
+  run_tasks({[] {
+    Ends ends;
+    const io::Descriptor *low = io::descriptor_find(ends.low),
+                         *high = io::descriptor_find(ends.high);
+    EXPECT_EQ(register_in(ends.a, 0), io::Wait::Ready);
+    EXPECT_EQ(partner_to_follow(ends.high, high), nullptr) << "the other one is not registered";
+    EXPECT_EQ(register_in(ends.b, 1), io::Wait::Ready);
+    EXPECT_EQ(partner_to_follow(ends.high, high), low);
+    EXPECT_EQ(partner_to_follow(ends.low, low), nullptr);
+    int calls = 0;
+    for (; part_of(ends.high) != part_of(ends.low) && calls < 100; ++calls) follow(ends.high);
+    EXPECT_EQ(calls, 4);
+    ends.close();
+  }});
+}
+
+TEST_F(IoPartners, WhoRegistersLaterGoesThereAtOnce) {
+  run_tasks({[] {
+    for (uint32_t part = 0; part < pump_parts(); ++part) {
+      Ends ends;
+      EXPECT_EQ(register_in(ends.low, part), io::Wait::Ready);
+      EXPECT_EQ(register_in(ends.high, kAnyPart), io::Wait::Ready);
+      EXPECT_EQ(part_of(ends.high), part);
+      ends.close();
+    }
+  }});
+}
+
+// A number that stands for something else by now.
+TEST_F(IoPartners, AFormerPartnerIsNone) {
+  run_tasks({[] {
+    Ends ends;
+    EXPECT_EQ(register_in(ends.a, 0), io::Wait::Ready);
+    EXPECT_EQ(register_in(ends.b, 1), io::Wait::Ready);
+    const io::Descriptor* high = io::descriptor_find(ends.high);
+    EXPECT_NE(partner_to_follow(ends.high, high), nullptr);
+    close_fd(ends.low);
+    int other = ::eventfd(0, 0);
+    EXPECT_EQ(::dup2(other, ends.low), ends.low);
+    ::close(other);
+    fresh(ends.low, io::kStream, io::kOwn);
+    EXPECT_EQ(register_in(ends.low, 0), io::Wait::Ready);
+    EXPECT_EQ(partner_to_follow(ends.high, high), nullptr);
+    close_fd(ends.high), close_fd(ends.low);
+  }});
+}
+
+// Connections to others, listeners and local pairs have none.
+TEST_F(IoPartners, OthersHaveNone) {
+  run_tasks({[] {
+    sockaddr_in address;
+    int listener = listen_tcp(&address);
+    LocalPair local;
+    for (int fd : {listener, local.a, local.b}) {
+      EXPECT_EQ(register_in(fd, 0), io::Wait::Ready);
+      EXPECT_EQ(io::descriptor_find(fd)->partner.load(), 0u);
+    }
+    close_fd(listener), close_fd(local.a), close_fd(local.b);
+  }});
+}
+
+// Who had to steal takes a pair over, one each time.
+TEST_F(IoPartners, AThiefAdopts) {
+  run_tasks({[] {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      Ends ends;
+      uint32_t wanted = kAnyPart;
+      EXPECT_TRUE(until([&] { return (wanted = pump_part_wanted()) != kAnyPart; }));
+      uint32_t other = (wanted + 1) % pump_parts();
+      EXPECT_EQ(register_in(ends.low, other), io::Wait::Ready);
+      EXPECT_EQ(register_in(ends.high, other), io::Wait::Ready);
+      Carrier* mine = current_task()->carrier;
+      mine->adopts = false;
+      follow(ends.low);
+      uint32_t before = part_of(ends.low);
+      mine->adopts = true;
+      follow(ends.low);
+      uint32_t after = part_of(ends.low);
+      // Carriers go to sleep and get up meanwhile.
+      bool same = pump_part_wanted() == wanted && current_task()->carrier == mine;
+      bool again = mine->adopts;
+      ends.close();
+      if (!same) continue;
+      EXPECT_EQ(before, other);
+      EXPECT_EQ(after, wanted);
+      EXPECT_FALSE(again);
+      return;
+    }
+    ADD_FAILURE() << "the other carriers do not rest";
+  }});
+}
+
+}  // namespace
+}  // namespace wisp::test
