@@ -154,6 +154,11 @@ inline bool poll_is_due(uint32_t part, uint64_t now) {
 inline bool pump_part_is_seen_to(uint32_t part, uint64_t now) {
   return now < g_pump_parts[part].seen_to_until.load(std::memory_order_relaxed);
 }
+// Who saw to it has no task any more.
+inline void pump_part_left(const Carrier* c) {
+  std::atomic<uint64_t>& until = g_pump_parts[c->part].seen_to_until;
+  if (until.load(std::memory_order_relaxed) != 0) until.store(0, std::memory_order_relaxed);
+}
 // Owner: at its `now`.
 inline bool poll_is_due(const Carrier* c) { return poll_is_due(c->part, c->now); }
 

@@ -65,6 +65,7 @@ void publish_with_work(Carrier* c) {
   // Nobody looks into the next slot of a carrier without a current task: thieves wait for its waker
   // to park. The ring is seen by everybody.
   if (WispTask* t = c->swap_next(nullptr)) push_local(c, t);
+  pump_part_left(c);
   g_scheduler.idle.publish_carrier(c);
 }
 
@@ -215,6 +216,7 @@ static WispTask* next_task(Worker* w) {
     w->searching = false;
     trim_notice(c);
     s.attendance.worked((ticks() - c->busy_since) / g_ticks_per_us);
+    pump_part_left(c);
     s.idle.publish_idle(c, w);
     if (searching) s.idle.stop_searching();
     // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
