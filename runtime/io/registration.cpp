@@ -1,7 +1,7 @@
 // Where and when a descriptor is registered with the event pump: once in its life, in the part of
-// the carrier on which it is waited for. If that turns out to be another one, for many
-// waits in a row, the registration follows: so connections that were made while one carrier was
-// enough are spread when they get work, and come together again when they have little.
+// the carrier on which it is waited for. If that turns out to be another one, for many waits in a
+// row, the registration follows: so connections that were made while one carrier was enough are
+// spread when they get work, and come together again when they have little.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 

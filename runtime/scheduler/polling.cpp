@@ -26,7 +26,7 @@ PumpPart g_pump_parts[kMaxPumpParts];
 
 // Between two looks of busy carriers, all together. A look costs about half a microsecond.
 constexpr uint64_t kBusyPollUs = 50;
-// Who has tasks like these comes round in time.
+// A carrier whose slices are briefer than this comes round to its part in time.
 constexpr uint64_t kBriefUs = 20;
 // Between two looks, after one in vain while a worker waits there.
 constexpr uint64_t kWatchedPollUs = 200;

@@ -69,12 +69,14 @@ enum Fault : uint32_t {
   kAloneInSearch = 131072,      // the last idle carrier is taken while a waker looks for it
   kHelperSilent = 262144,       // a helper without a carrier does not look for who trusted it
   kNextUntold = 524288,         // nobody is told of what a search has left in a next slot
+  kSeenToUntold = 1048576,      // who leaves a part to its busy carrier tells nobody
 };
 struct Shape {
   int carriers = 1, workers = 2;
   bool sysmon = true, pump = false, helper = false;
   bool attends = false;  // who leaves the pump sends another one there
   uint32_t parts = 1;    // of the pump: one for all carriers, or one for each
+  bool seen_to = false;  // the last part counts as seen to until SysMonitor has looked there once
   Task task[kTasks];
   uint32_t faults = kNone;
 };
@@ -118,6 +120,7 @@ struct State {
   model::Ghost ended;
   // polling.cpp: events of the pump's parts, who is inside, who looks
   Atomic<uint32_t> pump[kParts], occupied[kParts], looking[kParts];
+  Atomic<uint32_t> seen_to{shape.seen_to};
   // sleep.cpp
   Atomic<uint32_t> watched{kNever};
   Atomic<bool> helper_watches{false};
@@ -146,6 +149,9 @@ struct State {
       if (d < earliest) earliest = d;
     }
     return earliest;
+  }
+  bool pump_part_is_seen_to(uint32_t part) const {
+    return part + 1 == shape.parts && seen_to.load(relaxed) != 0;
   }
   bool pump_is_empty() const { return shape.pump && idle.polling() != shape.parts; }
 

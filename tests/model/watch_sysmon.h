@@ -60,6 +60,11 @@ struct System : Workers {
   }
   void look_at_pump(uint32_t part, Findings* f) {
     if (idle.polling(part)) return;
+    if (pump_part_is_seen_to(part)) {
+      seen_to.store(0, relaxed);  // time passes
+      f->pump_empty |= 1u << part;
+      return;
+    }
     if (idle.idle() <= idle.polling()) {
       poll_events(part, nullptr);
       return;

@@ -176,6 +176,12 @@ model::Scenario attended(std::vector<Script> outside, int workers) {
 model::Scenario two_parts(std::vector<Script> outside, int workers) {
   return scenario(with_parts(shape(2, workers, computes(kB), leaf(), kNone)), outside);
 }
+// The same; that part is left to its carrier for a while.
+model::Scenario part_seen_to(uint32_t faults, std::vector<Script> outside, int workers) {
+  Shape s = with_parts(shape(2, workers, computes(kB), leaf(), faults));
+  s.seen_to = true;
+  return scenario(s, outside);
+}
 // The same by a timer.
 model::Scenario part_left_for_a_timer() {
   return scenario(with_parts(shape(2, 2, computes_at(1, kB), leaf(), kNone)), {"1b"});
@@ -221,6 +227,8 @@ const std::vector<model::Case> kCases = {
     {"two_parts", nullptr, sequential(1), two_parts({"ab"}, 2)},
     {"two_parts_any_order", nullptr, sequential(1), two_parts({"a", "b"}, 3)},
     {"two_parts_and_a_waker", nullptr, sequential(1), two_parts({"a", "B"}, 2)},
+    {"part_seen_to", nullptr, sequential(1), part_seen_to(kNone, {"ab"}, 2)},
+    {"part_seen_to_any_order", nullptr, sequential(1), part_seen_to(kNone, {"a", "b"}, 3)},
     {"part_left_for_a_timer", nullptr, sequential(1), part_left_for_a_timer()},
     {"signal_at_the_pump", nullptr, fast(1), signal_at_the_pump(kNone)},
     {"busy_pump_untold", kOverlooked, fast(1), signal_at_the_pump(kBusyPumpUntold)},
@@ -260,6 +268,8 @@ const std::vector<model::Case> kCases = {
     {"the_pumps_fence_need_not_be", nullptr, fast(1), pump_left_for_a_timer(kNoFenceAtPump)},
     {"the_tellers_fence_need_not_be", nullptr, fast(1),
      watch_left_behind_a_look(kNoFenceAtDeadline)},
+    // SysMonitor has not gone to sleep for long while nobody watched there.
+    {"seen_to_need_not_tell", nullptr, sequential(1), part_seen_to(kSeenToUntold, {"ab"}, 2)},
     // Here who got up has told SysMonitor, or who trusted in a search has found nobody searching.
     {"give_away_need_not_tell", nullptr, fast(1), watch_left_behind_a_look(kTimerGivenAway)},
     {"a_pick_need_not_tell", nullptr, fast(1), timer_left(kTimerLeftByAPick, 1)},

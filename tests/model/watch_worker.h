@@ -27,6 +27,7 @@ struct Workers : Wakers {
   bool occupy_part(Worker* w, uint32_t* occupied_part) {
     uint32_t part = w->part.load(relaxed);
     for (uint32_t i = 0; i < shape.parts; ++i, part = (part + 1) % shape.parts) {
+      if (i != 0 && pump_part_is_seen_to(part)) continue;
       if (occupied[part].exchange(1) != 0) continue;
       if (idle.become_poller(w, part)) return *occupied_part = part, true;
       occupied[part].store(0, release);
@@ -40,7 +41,10 @@ struct Workers : Wakers {
       return EventWait::NotThere;
     }
     uint32_t part;
-    if (!occupy_part(w, &part)) return EventWait::NotThere;
+    if (!occupy_part(w, &part)) {
+      if (!has(kSeenToUntold)) pump_may_be_empty();
+      return EventWait::NotThere;
+    }
     w->polling.store(part + 1);
     Tasks woken = 0;
     if (w->wake.load() == 0) {
