@@ -28,6 +28,7 @@
 #include "platform/log.h"
 #include "platform/own_descriptors.h"
 #include "scheduler/poller.h"
+#include "scheduler/scheduler.h"
 
 namespace wisp::io {
 
@@ -227,7 +228,8 @@ bool ensure_started() {
 
 }  // namespace
 
-bool pump_start() { return ensure_started(); }
+// Not before the scheduler, which says how many parts there are.
+bool pump_start() { return scheduler_running() && ensure_started(); }
 
 int pump_instance(uint32_t part) { return g_parts[part].epoll; }
 

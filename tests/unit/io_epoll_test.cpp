@@ -11,7 +11,10 @@
 namespace wisp::test {
 namespace {
 
-int instance() { return fresh(::epoll_create1(0), io::kStream, io::kOwn | io::kEpoll); }
+int instance() {
+  start_scheduler();
+  return fresh(::epoll_create1(0), io::kStream, io::kOwn | io::kEpoll);
+}
 int event_source() {
   return fresh(::eventfd(0, EFD_NONBLOCK), io::kStream, io::kOwn | io::kNonBlocking);
 }
@@ -67,6 +70,24 @@ TEST(IoEpoll, SeveralWait) {
   several_wait(epoll);
   EXPECT_TRUE(in_user_space(epoll));
   close_fd(epoll);
+}
+
+// What is put in before the scheduler runs: nobody can say yet in which part of the pump.
+TEST(IoEpoll, OlderThanTheScheduler) {
+  if (scheduler_running()) GTEST_SKIP() << "it runs already";
+  int early = fresh(::epoll_create1(0), io::kStream, io::kOwn | io::kEpoll);
+  int source = event_source();
+  ASSERT_EQ(control(early, EPOLL_CTL_ADD, source, EPOLLIN), 0);
+  int epoll = instance();
+  several_wait(epoll);
+  EXPECT_TRUE(in_user_space(epoll));
+  run_tasks({[&] {
+    signal(source);
+    epoll_event e;
+    EXPECT_EQ(io::epoll_wait_until(early, &e, 1, in_ms(10'000)), 1);
+    EXPECT_EQ(e.data.fd, source);
+  }});
+  for (int fd : {early, source, epoll}) close_fd(fd);
 }
 
 TEST(IoEpoll, SeveralWaitForTheKernels) {
