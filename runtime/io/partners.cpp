@@ -29,7 +29,7 @@ std::atomic<uint64_t>* place_of(uint32_t one, uint32_t other) {
 }
 
 struct Address {
-  sockaddr_storage storage;
+  sockaddr_storage storage{};
   bool get(int fd, long call) {
     socklen_t length = sizeof storage;
     return kernel::call(call, fd, reinterpret_cast<long>(&storage),
