@@ -99,8 +99,9 @@ TEST_F(PumpParts, TheNeglectedOnesAreLookedAt) {
     EXPECT_EQ(current_task()->carrier->polls.load(), before) << "somebody has just looked";
     let_go = true;
     uint32_t other = 1 - current_task()->carrier->part;
-    EXPECT_TRUE(until([&] { return g_scheduler.idle.polling(other); }));
-    EXPECT_EQ(neglected_looks(), 0u) << "somebody waits there";
+    // Who came first may have been sent away by what was left of the interruptions.
+    EXPECT_TRUE(until([&] { return g_scheduler.idle.polling(other) && neglected_looks() == 0; }))
+        << "somebody waits there";
     over = true;
   });
   if (!until([&] { return over && holding == 0; })) abort();  // the tasks use this stack
