@@ -64,15 +64,16 @@ public final class EchoBench {
         Thread.sleep(warmup * 1000L);
 
         latency.begin();
-        long before = TRIPS.sum();
-        long units = burners.units();
-        long cpu = Proc.cpuMillis();
-        long start = System.nanoTime();
+        Rate trips = new Rate(TRIPS::sum);
+        Rate units = new Rate(burners::units);
+        Rate cpu = new Rate(Proc::cpuMillis);
+        for (Rate rate : new Rate[] {trips, units, cpu}) {
+            rate.begin();
+        }
         Thread.sleep(seconds * 1000L);
-        long trips = TRIPS.sum() - before;
-        units = burners.units() - units;
-        cpu = Proc.cpuMillis() - cpu;
-        double took = (System.nanoTime() - start) / 1e9;
+        for (Rate rate : new Rate[] {trips, units, cpu}) {
+            rate.end();
+        }
         stop = true;
         burners.stop();
         for (Thread client : clients) {
@@ -83,14 +84,14 @@ public final class EchoBench {
         burners.check();
         Report.check("broken connections", 0, broken.get());
         if (burners.count() == 0) { // beside burners, none at all is a result too: they starved the connections
-            Report.check("measured any (1: yes)", 1, Math.min(1, trips));
+            Report.check("measured any (1: yes)", 1, Math.min(1, trips.counted()));
         }
-        Report.value("round_trips_per_s", trips / took);
-        Report.value("cpu_us_per_trip", cpu * 1000.0 / Math.max(1, trips));
-        Report.value("cpu_ms", cpu);
+        Report.value("round_trips_per_s", trips.perSecond());
+        Report.value("cpu_us_per_trip", trips.counted() == 0 ? 0 : cpu.perSecond() * 1000 / trips.perSecond());
+        Report.value("cpu_ms", cpu.counted());
         // Of each client the trip it was waiting for at the end counts as well: one that took long would be missing.
         latency.report(TRIPS.sum());
-        Report.value("burner_units_per_s", units / took);
+        Report.value("burner_units_per_s", units.perSecond());
         Report.value("kernel_threads", Proc.status("Threads"));
         Report.valid();
         System.exit(0);

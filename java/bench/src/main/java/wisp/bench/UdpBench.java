@@ -51,21 +51,21 @@ public final class UdpBench {
         }
         Thread.sleep(warmup * 1000L);
         latency.begin();
-        long before = TRIPS.sum();
-        long cpu = Proc.cpuMillis();
-        long start = System.nanoTime();
+        Rate trips = new Rate(TRIPS::sum);
+        Rate cpu = new Rate(Proc::cpuMillis);
+        trips.begin();
+        cpu.begin();
         Thread.sleep(seconds * 1000L);
-        long trips = TRIPS.sum() - before;
-        cpu = Proc.cpuMillis() - cpu;
-        double took = (System.nanoTime() - start) / 1e9;
+        trips.end();
+        cpu.end();
         stop = true;
         for (Thread thread : threads) {
             thread.join();
         }
         Report.check("broken clients", 0, broken.get());
-        Report.check("measured any (1: yes)", 1, Math.min(1, trips));
-        Report.value("round_trips_per_s", trips / took);
-        Report.value("cpu_us_per_trip", cpu * 1000.0 / Math.max(1, trips));
+        Report.check("measured any (1: yes)", 1, Math.min(1, trips.counted()));
+        Report.value("round_trips_per_s", trips.perSecond());
+        Report.value("cpu_us_per_trip", cpu.perSecond() * 1000 / trips.perSecond());
         latency.report(TRIPS.sum());
         Report.value("lost", LOST.sum());
         Report.valid();
