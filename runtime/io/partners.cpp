@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "io/wait.h"
 #include "platform/kernel.h"
 
 namespace wisp::io {
@@ -69,6 +70,15 @@ void partner_seek(int fd, Descriptor* d) {
   if (o == nullptr) return;
   d->partner.store(static_cast<uint32_t>(other) + 1, std::memory_order_relaxed);
   o->partner.store(static_cast<uint32_t>(fd) + 1, std::memory_order_relaxed);
+}
+
+void partner_wake(int fd, uint32_t partner) {
+  Descriptor* o = partner_record(fd, partner);
+  // relaxed: who parks after this look finds the bytes itself, or the pump wakes it.
+  if (o == nullptr || (o->in.load(std::memory_order_relaxed) & 1) == 0) return;
+  if (!wakes_past_pump()) return;
+  RuntimeEntry entry;
+  word_move(&o->in, 1);
 }
 
 }  // namespace wisp::io

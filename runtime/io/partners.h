@@ -1,6 +1,7 @@
 // Partners: two descriptors of this process that are the ends of one TCP connection. What one's
-// task sends wakes the other's, so they belong to the same part of the event pump. A hint: it may
-// be missing, and in rare cases wrong, which costs time and nothing else.
+// task sends wakes the other's, so they belong to the same part of the event pump; and who waits to
+// receive at one end can be woken by who has sent at the other, before the pump says so. A hint: it
+// may be missing, and in rare cases wrong, which costs time and nothing else.
 #pragma once
 #include "io/descriptor.h"
 
@@ -9,16 +10,29 @@ namespace wisp::io {
 // Makes partners of this socket and its other end if that has registered before, else notes it for
 // when that one does. At its registration, when it has none: two system calls.
 void partner_seek(int fd, Descriptor* d);
-// The record of the other end if that is to decide where both are registered, else null: the end
-// with the lower number decides, lest both move past each other. Any thread.
-inline const Descriptor* partner_to_follow(int fd, const Descriptor* d) {
-  int other = static_cast<int>(d->partner.load(std::memory_order_relaxed)) - 1;
-  if (other < 0 || other >= fd) return nullptr;
-  const Descriptor* o = descriptor_find(other);
-  // Both say so: else that number stands for something else by now.
+// The record of that partner (a number plus 1) of fd, if both say so: else the number stands for
+// something else by now, and this is null.
+inline Descriptor* partner_record(int fd, uint32_t partner) {
+  Descriptor* o = descriptor_find(static_cast<int>(partner) - 1);
   bool mutual =
       o != nullptr && o->partner.load(std::memory_order_relaxed) == static_cast<uint32_t>(fd) + 1;
   return mutual ? o : nullptr;
+}
+// The record of the other end if that is to decide where both are registered, else null: the end
+// with the lower number decides, lest both move past each other. Any thread.
+inline const Descriptor* partner_to_follow(int fd, const Descriptor* d) {
+  uint32_t partner = d->partner.load(std::memory_order_relaxed);
+  return partner != 0 && partner <= static_cast<uint32_t>(fd) ? partner_record(fd, partner)
+                                                              : nullptr;
+}
+
+// Bytes went out on d. Who waits for them runs next, if that is nobody's loss (wakes_past_pump):
+// all that both touch is in this processor's caches still. The pump gets its event nevertheless,
+// and so nothing depends on this wake-up. On a task, outside any RuntimeEntry.
+void partner_wake(int fd, uint32_t partner);
+inline void partner_sent(int fd, const Descriptor* d) {
+  uint32_t partner = d->partner.load(std::memory_order_relaxed);
+  if (partner != 0) partner_wake(fd, partner);
 }
 
 }  // namespace wisp::io

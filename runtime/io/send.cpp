@@ -2,6 +2,7 @@
 // error, a signal or a timeout; datagrams are sent whole or not at all.
 #include <poll.h>
 
+#include "io/partners.h"
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
@@ -33,12 +34,18 @@ void limit_piece(BlockingCall* call) {
   if (!call->is(kTcp)) call->begin_limit_anew();
 }
 
+// All of it, or what there was.
+inline long sent(const BlockingCall& call, long bytes) {
+  if (bytes > 0) partner_sent(call.fd(), call.record());
+  return bytes;
+}
+
 }  // namespace
 
 long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
           socklen_t to_length) {
   BlockingCall call(fd, Direction::Out);
-  if (call.straight()) return send_once(call.fd(), buffer, size, flags, to, to_length);
+  if (call.straight()) return sent(call, send_once(call.fd(), buffer, size, flags, to, to_length));
   // MSG_FASTOPEN connects, which without blocking is another call.
   if (!call.has_record() || WISP_UNLIKELY((flags & MSG_FASTOPEN) != 0)) {
     return call.make([&] { return send_once(fd, buffer, size, flags, to, to_length); });
@@ -51,7 +58,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
       // Only streams send a part (and a stream takes at least one byte, or says EAGAIN).
-      if (done >= size || r == 0) return static_cast<long>(done);
+      if (done >= size || r == 0) return sent(call, static_cast<long>(done));
       limit_piece(&call);
       continue;
     }
@@ -69,7 +76,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
 
 long send_message(int fd, const msghdr* m, int flags) {
   BlockingCall call(fd, Direction::Out);
-  if (call.straight()) return send_message_once(call.fd(), m, flags);
+  if (call.straight()) return sent(call, send_message_once(call.fd(), m, flags));
   if (!call.has_record() || WISP_UNLIKELY((flags & MSG_FASTOPEN) != 0)) {
     return call.make([&] { return send_message_once(fd, m, flags); });
   }
@@ -86,7 +93,7 @@ long send_message(int fd, const msghdr* m, int flags) {
                              rest.msg_iov->iov_len - offset, flags | MSG_DONTWAIT, nullptr, 0);
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
-      if (done >= size || r == 0) return static_cast<long>(done);
+      if (done >= size || r == 0) return sent(call, static_cast<long>(done));
       limit_piece(&call);
       // Descriptors and credentials went with the first byte.
       rest.msg_control = nullptr;

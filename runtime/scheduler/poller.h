@@ -52,6 +52,9 @@ uint32_t pump_part_wanted();
 // The calling task's carrier had to take others' work: whose partner is in this process as well may
 // come here for good, one each time. On a task.
 bool pump_part_adopts();
+// The calling task has made something ready of which the pump will tell: whoever waits for that may
+// be woken at once, to run next. Not when others of this carrier have waited for long. On a task.
+bool wakes_past_pump();
 
 // Set once, when the first descriptor is registered; null before: no polling at all.
 extern std::atomic<const Poller*> g_poller;

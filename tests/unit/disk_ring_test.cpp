@@ -175,10 +175,7 @@ TEST(DiskRing, DescriptorClosedMeanwhile) {
       done.count_down();
     });
     spawn([&] {
-      while (!begun.load()) {
-        RuntimeEntry entry;
-        yield_current(entry.task());
-      }
+      yield_until([&] { return begun.load(); });
       if (requests() != 0) dup2(other.fd(), fd);
       done.count_down();
     });

@@ -8,11 +8,6 @@
 
 namespace wisp::test {
 
-static void yield() {
-  RuntimeEntry entry;
-  yield_current(entry.task());
-}
-
 // Tasks on every carrier wait for a file lock; one more task, queued behind them, must run before
 // SysMonitor would have looked a second time.
 TEST(DiskWait, LocksDoNotHoldCarriers) {

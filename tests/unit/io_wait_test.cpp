@@ -45,16 +45,14 @@ TEST(IoWait, AnAnswerGoesAheadOfARequest) {
     run_tasks({[&] { reads(request.b, 'r'); }, [&] { reads(answer.a, 'a'); },
                [&] { reads(former.b, 'f'); },
                [&] {
-                 auto yield_until = [](auto holds) {
-                   for (int i = 0; i < 10 || !holds(); ++i) {
-                     RuntimeEntry entry;
-                     yield_current(entry.task());
-                   }
+                 auto soon_after = [](auto holds) {
+                   yield_until(holds);
+                   for (int i = 0; i < 10; ++i) yield();
                  };
-                 yield_until([&] { return waiting.load() == 3; });
+                 soon_after([&] { return waiting.load() == 3; });
                  // Whoever waits in the pump leaves it with this one.
                  ::send(former.a, "x", 1, 0);
-                 yield_until([&] { return said.load() == 1; });
+                 soon_after([&] { return said.load() == 1; });
                  ::send(request.a, "x", 1, 0);
                  ::send(answer.b, "x", 1, 0);
                  // Until the next look into the pump is due.

@@ -46,6 +46,16 @@ inline bool until(const std::function<bool()>& holds) {
   return true;
 }
 
+// On a task.
+inline void yield() {
+  RuntimeEntry entry;
+  yield_current(entry.task());
+}
+template <typename Holds>
+void yield_until(Holds&& holds) {
+  while (!holds()) yield();
+}
+
 // Stacks are trimmed all the time. A program of tests in which SysMonitor has to sleep says so
 // before the scheduler starts: 0 is never.
 inline uint32_t g_trim_ms = 1;
