@@ -139,14 +139,18 @@ bool pump_part_adopts() {
 }
 
 bool wakes_past_pump() {
-  // In that time two who answer each other make some five round trips, the first of them with cold
-  // caches. With 100 connections each then waits for a millisecond; with all of a slice ten.
-  constexpr uint64_t kTurnUs = 20;
+  // Two who answer each other make some five round trips in 20 us. With 100 connections each then
+  // waits for a millisecond; with all of a slice ten. Where so many queue that the caches hold none
+  // of them, the first trip alone takes that long, and the same wait comes out with longer turns.
+  constexpr uint64_t kTurnUs = 20, kColdTurnUs = 40;
+  constexpr uint32_t kCold = 128;
   const WispTask* self = current_task();
   const Carrier* c = self != nullptr ? self->carrier : nullptr;
   // relaxed: a thief may take it at any time.
   if (c == nullptr || c->next.load(std::memory_order_relaxed) != nullptr) return false;
-  return c->now + us_to_ticks(kSliceUs - kTurnUs) < c->slice_end || !c->anything_queued();
+  uint32_t queued = c->queued();
+  uint64_t turn_us = queued < kCold ? kTurnUs : kColdTurnUs;
+  return queued == 0 || c->now + us_to_ticks(kSliceUs - turn_us) < c->slice_end;
 }
 
 void pump_may_be_empty() {
