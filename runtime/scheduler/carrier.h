@@ -27,7 +27,7 @@ struct alignas(128) Carrier {
   uint32_t part = 0;   // of the event pump, which it looks at (poller.h)
   bool alone = false;  // the only carrier: there are no thieves
 
-  static constexpr uint32_t kRing = 256, kFront = 256;
+  static constexpr uint32_t kRing = 1024, kFront = 256;
   RunQueue<WispTask, kRing> queue;   // the ring
   RunQueue<WispTask, kFront> front;  // ahead of the ring (queue_arrival)
   uint32_t front_left = 0;           // owner: how many of the front go before the ring's next one
@@ -63,6 +63,7 @@ struct alignas(128) Carrier {
   uint64_t busy_since = 0;   // ticks; the owner's, for attendance.h
   uint64_t adopts_from = 0;  // ticks; the owner's, as `adopts`: see steal_queued
   bool adopts = false;       // see pump_part_adopts
+  bool spills = false;       // the owner's: see has_too_many
   Pace pace;                 // measured between looks into the event pump
 
   Carrier* idle_next = nullptr;  // in the idle list, under its lock (idle.h)

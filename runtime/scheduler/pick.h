@@ -8,9 +8,11 @@ namespace wisp {
 // How long `next` may run before the ring's turn comes (docs/design.md, "Wake-up policy").
 constexpr uint64_t kSliceUs = 200;
 
-// Tail of the ring, else the global queue.
+// Tail of the ring; the global queue if that is full, or others have so little that they should
+// have this one.
 inline void push_local(Carrier* c, WispTask* task) {
-  if (WISP_UNLIKELY(!c->queue.push(task))) g_scheduler.global.push(task);
+  if (WISP_UNLIKELY(c->spills) || WISP_UNLIKELY(!c->queue.push(task)))
+    g_scheduler.global.push(task);
 }
 
 // Who armed a timer here just now, with nothing else to run on this carrier, has told nobody of it
@@ -41,6 +43,16 @@ inline void queue_arrival(Carrier* c, WispTask* task) {
 // Somebody has got an answer and waits for a carrier, this or any.
 inline bool answers_wait(const Carrier* c) {
   return !c->front.empty() || g_scheduler.global.has_answers();
+}
+
+// The carrier has taken what queued elsewhere: now and then one connection comes to it for good
+// with such a task (pump_part_adopts). One at a time and not too soon: all at once they would only
+// change places.
+inline void may_adopt(Carrier* c) {
+  constexpr uint64_t kAdoptUs = 200;
+  if (c->now < c->adopts_from) return;
+  c->adopts = true;
+  c->adopts_from = c->now + us_to_ticks(kAdoptUs);
 }
 
 // t, which was popped from the global queue.
@@ -85,7 +97,10 @@ inline WispTask* pick(Carrier* c) {
   if (poll_is_due(c) && poll_in_turn(c) != 0) own_deadline_may_be_unwatched(c);
   // Work from outside gets its turn even when this carrier never runs dry.
   if (WISP_UNLIKELY(!s.global.empty()) && (++c->picks & 7) == 0) {
-    if (WispTask* t = from_global(c, s.global.pop_other())) return t;
+    if (WispTask* t = from_global(c, s.global.pop_other())) {
+      if (!c->spills) may_adopt(c);
+      return t;
+    }
   }
   if (c->next.load(std::memory_order_relaxed) != nullptr) {
     WispTask* t = c->swap_next(nullptr);  // null: a thief was faster (steal_next)

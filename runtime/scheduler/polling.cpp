@@ -101,6 +101,7 @@ uint32_t poll_events(uint32_t part, Carrier* into) {
   if (g_pump_parts[part].looking.exchange(1, std::memory_order_acquire) != 0) return 0;
   if (into != nullptr) {
     bump(into->polls);
+    into->spills = has_too_many(into);
     into->pace.look(into->run_ticks.load(std::memory_order_relaxed),
                     into->switches.load(std::memory_order_relaxed));
   }

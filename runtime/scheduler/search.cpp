@@ -27,12 +27,7 @@ static WispTask* steal_queued(Carrier* c, Carrier* victim) {
     note_steal(c, loot[i], victim);
   }
   bump(c->steals);
-  // One at a time and not too soon: all at once they would only change places.
-  constexpr uint64_t kAdoptUs = 200;
-  if (c->now >= c->adopts_from) {
-    c->adopts = true;
-    c->adopts_from = c->now + us_to_ticks(kAdoptUs);
-  }
+  may_adopt(c);
   return loot[0];
 }
 
@@ -111,6 +106,16 @@ class Order {
 
   uint32_t first_, near_, far_, near_from_, far_from_;
 };
+
+bool has_too_many(const Carrier* c) {
+  // Below that each has its turn soon.
+  constexpr uint32_t kMany = 256;
+  uint32_t mine = c->queued();
+  if (mine < kMany) return false;
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i)
+    if (2 * g_scheduler.carriers[i].queued() < mine) return true;
+  return false;
+}
 
 // Few and brief tasks queue there, and their carrier comes to them: for a little while they are
 // left to it (pace.h). If they are still there then, it may be stuck, and is the slower one in any

@@ -90,6 +90,48 @@ TEST_P(Pick, AFullFrontOverflowsIntoTheRing) {
   EXPECT_EQ(order.substr(0, 17), "r" + std::string(15, 'f') + "z");
 }
 
+// Whose queue is long, and another's not half of that, puts what comes next where others find it; who
+// takes it from there may keep its connection.
+TEST_P(Pick, ALongQueueSpillsOver) {
+  static const Poller nothing = {[](uint32_t, uint64_t) { return 0; }, nullptr, nullptr, nullptr};
+  g_poller.store(&nothing);
+  auto spills = [&](int own, int others) {
+    for (int i = 0; i < own; ++i) c_->queue.push(named('o'));
+    for (int i = 0; i < others; ++i) carriers_[1].queue.push(named('t'));
+    poll_events(0, c_);
+    push_local(c_, named('x'));
+    bool spilt = g_scheduler.global.pop() != nullptr;
+    while (c_->queue.pop() != nullptr || carriers_[1].queue.pop() != nullptr) {
+    }
+    return spilt;
+  };
+  bool several = !GetParam();
+  EXPECT_EQ(spills(300, 0), several);
+  EXPECT_EQ(spills(300, 140), several);
+  EXPECT_FALSE(spills(300, 160));
+  EXPECT_FALSE(spills(200, 0));
+  EXPECT_FALSE(spills(0, 300));
+  g_poller.store(nullptr);
+}
+
+TEST_P(Pick, WhoTakesWhatOthersSpiltMayKeepItsConnection) {
+  for (bool spills : {true, false}) {
+    c_->spills = spills;
+    in_ring('a', 0);
+    for (int i = 0; i < 8; ++i) c_->queue.push(named('a'));
+    g_scheduler.global.push(named('g'));
+    EXPECT_FALSE(c_->adopts);
+    EXPECT_EQ(picks(8), "aaaaaaag");
+    EXPECT_EQ(c_->adopts, !spills);
+    EXPECT_EQ(picks(8), "a");
+  }
+  c_->adopts = false;
+  g_scheduler.global.push(named('g'));
+  for (int i = 0; i < 8; ++i) c_->queue.push(named('a'));
+  EXPECT_EQ(picks(9).size(), 9u);
+  EXPECT_FALSE(c_->adopts) << "so soon after the other one";
+}
+
 // Who has been woken by a descriptor for something else waits its turn.
 TEST_P(Pick, OnlyAnAnswerGoesAhead) {
   in_ring('a', 2);
