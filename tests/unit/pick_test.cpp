@@ -90,8 +90,8 @@ TEST_P(Pick, AFullFrontOverflowsIntoTheRing) {
   EXPECT_EQ(order.substr(0, 17), "r" + std::string(15, 'f') + "z");
 }
 
-// Whose queue is long, and another's not half of that, puts what comes next where others find it; who
-// takes it from there may keep its connection.
+// Whose queue is long, and another's not half of that, puts what comes next where others find it;
+// who takes it from there may keep its connection.
 TEST_P(Pick, ALongQueueSpillsOver) {
   static const Poller nothing = {[](uint32_t, uint64_t) { return 0; }, nullptr, nullptr, nullptr};
   g_poller.store(&nothing);
