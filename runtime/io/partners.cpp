@@ -76,9 +76,8 @@ void partner_wake(int fd, uint32_t partner) {
   Descriptor* o = partner_record(fd, partner);
   // relaxed: who parks after this look finds the bytes itself, or the pump wakes it.
   if (o == nullptr || (o->in.load(std::memory_order_relaxed) & 1) == 0) return;
-  if (!wakes_past_pump()) return;
-  RuntimeEntry entry;
-  word_move(&o->in, 1);
+  RuntimeEntry entry;  // from here on the task keeps its carrier
+  if (wakes_past_pump(entry.task())) word_move(&o->in, 1);
 }
 
 }  // namespace wisp::io

@@ -61,10 +61,11 @@ struct alignas(128) Carrier {
   std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
 
   uint64_t busy_since = 0;   // ticks; the owner's, for attendance.h
-  uint64_t adopts_from = 0;  // ticks; the owner's, as `adopts`: see steal_queued
-  bool adopts = false;       // see pump_part_adopts
-  bool spills = false;       // the owner's: see has_too_many
-  Pace pace;                 // measured between looks into the event pump
+  uint64_t adopts_from = 0;  // ticks; the owner's: see may_adopt
+  // See pump_part_adopts. A task that has just lost this carrier may still take it: relaxed.
+  std::atomic<bool> adopts{false};
+  bool spills = false;  // the owner's: see has_too_many
+  Pace pace;            // measured between looks into the event pump
 
   Carrier* idle_next = nullptr;  // in the idle list, under its lock (idle.h)
 

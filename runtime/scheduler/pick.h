@@ -51,7 +51,7 @@ inline bool answers_wait(const Carrier* c) {
 inline void may_adopt(Carrier* c) {
   constexpr uint64_t kAdoptUs = 200;
   if (c->now < c->adopts_from) return;
-  c->adopts = true;
+  c->adopts.store(true, std::memory_order_relaxed);
   c->adopts_from = c->now + us_to_ticks(kAdoptUs);
 }
 

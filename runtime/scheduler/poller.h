@@ -16,6 +16,8 @@
 
 namespace wisp {
 
+struct WispTask;
+
 constexpr uint64_t kDontWait = ~0ull;
 // A poll that returns fewer events than this has left none behind.
 constexpr int kPollBatch = 128;
@@ -53,8 +55,9 @@ uint32_t pump_part_wanted();
 // come here for good, one each time. On a task.
 bool pump_part_adopts();
 // The calling task has made something ready of which the pump will tell: whoever waits for that may
-// be woken at once, to run next. Not when others of this carrier have waited for long. On a task.
-bool wakes_past_pump();
+// be woken at once, to run next. Not when others of its carrier have waited for long. Inside the
+// runtime.
+bool wakes_past_pump(const WispTask* self);
 
 // Set once, when the first descriptor is registered; null before: no polling at all.
 extern std::atomic<const Poller*> g_poller;

@@ -134,19 +134,18 @@ uint32_t pump_part_wanted() {
 bool pump_part_adopts() {
   const WispTask* self = current_task();
   Carrier* c = self != nullptr ? self->carrier : nullptr;
-  if (c == nullptr || !c->adopts) return false;
-  c->adopts = false;
+  if (c == nullptr || !c->adopts.load(std::memory_order_relaxed)) return false;
+  c->adopts.store(false, std::memory_order_relaxed);
   return true;
 }
 
-bool wakes_past_pump() {
+bool wakes_past_pump(const WispTask* self) {
   // Two who answer each other make some four round trips in 15 us. With 100 connections each then
   // waits for a millisecond at most, as on plain threads; with all of a slice for ten. Where so
   // many queue that the caches hold none of them, the first trip alone takes that long, and the
   // same wait comes out with longer turns.
   constexpr uint64_t kTurnUs = 15, kColdTurnUs = 40;
   constexpr uint32_t kCold = 128;
-  const WispTask* self = current_task();
   const Carrier* c = self != nullptr ? self->carrier : nullptr;
   // relaxed: a thief may take it at any time.
   if (c == nullptr || c->next.load(std::memory_order_relaxed) != nullptr) return false;
