@@ -117,7 +117,6 @@ TEST_P(Pick, ALongQueueSpillsOver) {
 TEST_P(Pick, WhoTakesWhatOthersSpiltMayKeepItsConnection) {
   for (bool spills : {true, false}) {
     c_->spills = spills;
-    in_ring('a', 0);
     for (int i = 0; i < 8; ++i) c_->queue.push(named('a'));
     g_scheduler.global.push(named('g'));
     EXPECT_FALSE(c_->adopts);

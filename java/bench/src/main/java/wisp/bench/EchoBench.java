@@ -67,11 +67,12 @@ public final class EchoBench {
         Rate trips = new Rate(TRIPS::sum);
         Rate units = new Rate(burners::units);
         Rate cpu = new Rate(Proc::cpuMillis);
-        for (Rate rate : new Rate[] {trips, units, cpu}) {
+        Rate[] all = {trips, units, cpu};
+        for (Rate rate : all) {
             rate.begin();
         }
         Thread.sleep(seconds * 1000L);
-        for (Rate rate : new Rate[] {trips, units, cpu}) {
+        for (Rate rate : all) {
             rate.end();
         }
         stop = true;
