@@ -68,9 +68,9 @@ long close_all(unsigned first, unsigned last) {
       for (unsigned n = begin; n <= end; ++n) {
         int fd = static_cast<int>(n);
         if (io::runtime_owns(fd)) continue;
-        uint32_t life = io::descriptor_closing(fd);
+        io::Closing closing = io::descriptor_closing(fd);
         kernel::call(SYS_close, fd);
-        io::descriptor_closed(fd, life);
+        io::descriptor_closed(fd, closing);
       }
       result = 0;
     }
@@ -86,9 +86,9 @@ WISP_EXPORT int close(int fd) {
   real::ensure();
   if (!interposing()) return real::close(fd);
   if (is_ours(fd)) return -1;
-  uint32_t life = io::descriptor_closing(fd);
+  io::Closing closing = io::descriptor_closing(fd);
   int r = real::close(fd);
-  io::descriptor_closed(fd, life);
+  io::descriptor_closed(fd, closing);
   return r;
 }
 
@@ -97,9 +97,9 @@ WISP_EXPORT int fclose(FILE* stream) {
   real::ensure();
   if (!interposing() || stream == nullptr) return real::fclose(stream);
   int fd = fileno_unlocked(stream);
-  uint32_t life = io::descriptor_closing(fd);
+  io::Closing closing = io::descriptor_closing(fd);
   int r = real::fclose(stream);
-  io::descriptor_closed(fd, life);
+  io::descriptor_closed(fd, closing);
   return r;
 }
 

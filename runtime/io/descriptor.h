@@ -30,7 +30,9 @@ enum Kind : uint32_t {
 };
 
 // Lower half of Descriptor::state.
-constexpr uint32_t kKindMask = 0xf;
+constexpr uint32_t kKindMask = 0x7;
+// In an epoll instance that is the kernel's: see pump_turn_out.
+constexpr uint32_t kInKernelSet = 1u << 3;
 constexpr uint32_t kNonBlocking = 1u << 4;  // the program set O_NONBLOCK
 // We saw its creation and no duplicate of it: nobody but calls that we see changes O_NONBLOCK,
 // the timeouts or the registration. Without it, each wait asks the kernel again.
@@ -95,14 +97,17 @@ uint64_t descriptor_know(int fd, Descriptor* d);
 // --- what the program did, called by interpose/ on every thread
 // A new descriptor, fresh from the kernel. flags: kOwn, kNonBlocking, kTcp as known.
 void descriptor_created(int fd, Kind kind, uint32_t flags);
-// Right before the number is closed; calls that wait on it go on with the file (io/kept.h). Returns
-// the life that begins, 0 if nothing is known of the number.
-uint32_t descriptor_closing(int fd);
+// Right before the number is closed; calls that wait on it go on with the file (io/kept.h).
+struct Closing {
+  uint32_t life = 0;           // that begins; 0: nothing is known of the number
+  bool in_kernel_set = false;  // kInKernelSet, until now
+};
+Closing descriptor_closing(int fd);
 // Right after it was: ends that life as well if a wait has begun in it, because in between the
 // number still stood for the file, and nothing that happens to the file later comes here. Whoever
 // closes and then sends a signal (the JDK before 13) relies on it: the signal may come before the
 // park.
-void descriptor_closed(int fd, uint32_t life);
+void descriptor_closed(int fd, Closing closing);
 // Right before and right after dup2 puts another file under the number: the life ends after it,
 // because in between nobody else can get the number. Not when dup2 is going to fail. `kept` is what
 // the first one returned.

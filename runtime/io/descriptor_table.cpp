@@ -158,9 +158,11 @@ static int keep_file(int fd, Descriptor* d) {
   // acquire: who set kRegistered saw the event pump started, which pump_remove needs.
   uint64_t s = d->state.load(std::memory_order_acquire);
   int kept = (s & kCallers) != 0 ? high_duplicate(fd) : -1;
-  // Another descriptor of the same file keeps the registration alive under this number: take it out
-  // while the number still means that file.
-  if ((s & kRegistered) != 0 && ((s & kOwn) == 0 || kept >= 0)) pump_remove(fd, d);
+  // Taken out while the number still means that file: another descriptor of it would keep the
+  // registration alive. And the kernel may just be looking at the file for a worker that waits in
+  // the pump: closed meanwhile, the file would stay open until that worker leaves the kernel
+  // (pump_turn_out); this waits until the look is over.
+  if ((s & kRegistered) != 0) pump_remove(fd, d);
   return kept;
 }
 
@@ -175,15 +177,20 @@ int descriptor_replacing(int fd) {
   return keep_file(fd, d);
 }
 
-uint32_t descriptor_closing(int fd) {
+Closing descriptor_closing(int fd) {
   Descriptor* d = descriptor_find(fd);
-  if (d == nullptr) return 0;
-  return next_life(d, 0, keep_file(fd, d));
+  if (d == nullptr) return {};
+  // relaxed: who closes what another thread is just adding to an epoll instance is promised
+  // nothing.
+  bool in_kernel_set = (d->state.load(std::memory_order_relaxed) & kInKernelSet) != 0;
+  return {next_life(d, 0, keep_file(fd, d)), in_kernel_set};
 }
 
-void descriptor_closed(int fd, uint32_t life) {
+void descriptor_closed(int fd, Closing closing) {
+  uint32_t life = closing.life;
   Descriptor* d = life != 0 ? descriptor_find(fd) : nullptr;
   if (d == nullptr) return;
+  if (WISP_UNLIKELY(closing.in_kernel_set)) pump_turn_out();
   // seq_cst, after the close: a wait whose kRegistering is not seen here asks the kernel for its
   // registration after the close, and is refused. In a later life there is another file: its
   // creation has woken who waited for this one.
@@ -194,7 +201,10 @@ void descriptor_closed(int fd, uint32_t life) {
 
 void descriptor_replaced(int fd, int kept) {
   Descriptor* d = descriptor_get(fd);
-  if (d != nullptr) next_life(d, 0, kept);
+  if (d == nullptr) return;
+  bool in_kernel_set = (d->state.load(std::memory_order_relaxed) & kInKernelSet) != 0;
+  next_life(d, 0, kept);
+  if (WISP_UNLIKELY(in_kernel_set)) pump_turn_out();
 }
 
 void descriptor_shared(int fd) {

@@ -69,7 +69,11 @@ constexpr uint32_t kEpollModes = EPOLLET | EPOLLONESHOT;
 extern std::atomic<EpollSet*> g_epoll_sets;
 
 inline long epoll_kernel_control(int epoll, int operation, int fd, epoll_event* event) {
-  return kernel::call(SYS_epoll_ctl, epoll, operation, fd, reinterpret_cast<long>(event));
+  long r = kernel::call(SYS_epoll_ctl, epoll, operation, fd, reinterpret_cast<long>(event));
+  Descriptor* d = r == 0 && operation == EPOLL_CTL_ADD ? descriptor_get(fd) : nullptr;
+  if (d != nullptr)
+    descriptor_set_flags(d, life_of(d->state.load(std::memory_order_acquire)), kInKernelSet, 0);
+  return r;
 }
 
 inline long epoll_kernel_look(int epoll, epoll_event* events, int max) {

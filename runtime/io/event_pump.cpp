@@ -58,6 +58,7 @@ Part g_parts[kMaxPumpParts];
 std::atomic<int> g_started{0};  // 0 no, 1 being started, 2 yes, 3 refused
 std::atomic<bool> g_no_pwait2{false};
 std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0}, g_moves{0};
+std::atomic<uint64_t> g_turned_out{0};
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);
@@ -233,6 +234,18 @@ bool pump_start() { return scheduler_running() && ensure_started(); }
 
 int pump_instance(uint32_t part) { return g_parts[part].epoll; }
 
+void pump_turn_out() {
+  // acquire: see ensure_started.
+  if (g_started.load(std::memory_order_acquire) != 2) return;
+  for (uint32_t i = 0; i < pump_parts(); ++i) {
+    // seq_cst, after the close, as the store before the call in poll(): a look that was under way
+    // during the close is seen, or has returned.
+    if (!g_parts[i].inside.load(std::memory_order_seq_cst)) continue;
+    interrupt(i);
+    count(g_turned_out, 1);
+  }
+}
+
 void pump_count(Counted what) { count(what == Counted::Move ? g_moves : g_registrations, 1); }
 
 bool runtime_owns(int first, int last) {
@@ -246,7 +259,8 @@ void descriptor_wake_all(Descriptor* d) {
 }
 
 PumpCounts pump_counts() {
-  return {g_polls.load(), g_events.load(), g_stale.load(), g_registrations.load(), g_moves.load()};
+  return {g_polls.load(),         g_events.load(), g_stale.load(),
+          g_registrations.load(), g_moves.load(),  g_turned_out.load()};
 }
 
 }  // namespace wisp::io

@@ -27,6 +27,14 @@ void pump_follow(int fd, Descriptor* d, uint32_t life);
 uint64_t socket_timeout(int fd, int option);
 // Takes fd's present file out. Errors are of no interest.
 void pump_remove(int fd, const Descriptor* d);
+// Whoever waits in the pump leaves the kernel and comes again. For after the close of a descriptor
+// that is in an epoll instance of the program's, which may be registered here itself. To learn what
+// is ready in that one the kernel looks at its members, and holds each one's file meanwhile. If
+// that is closed just then, the look's is the last reference, and the file is released when the
+// looking thread returns to the program (Linux since 6.9, fs/eventpoll.c, ep_item_poll; fput): with
+// nothing to report that thread sleeps on, the connection stays open, and its peer waits for an end
+// that does not come. Any thread.
+void pump_turn_out();
 // Events of a carrier's ring go to ring_reap(index).
 bool pump_add_ring(int fd, uint32_t index);
 // True for the descriptors of the runtime itself, or if one of them is in [first, last]: the
@@ -46,7 +54,7 @@ void pump_count(Counted what);
 
 // For tests and statistics.
 struct PumpCounts {
-  uint64_t polls, events, stale, registrations, moves;
+  uint64_t polls, events, stale, registrations, moves, turned_out;
 };
 PumpCounts pump_counts();
 

@@ -13,13 +13,6 @@ void until_callers(int fd, uint32_t wanted) {
   }
 }
 
-// Puts another file under the number, as the interposed dup2 does.
-void replace(int fd, int by) {
-  int kept = io::descriptor_replacing(fd);
-  if (::dup2(by, fd) != fd) abort();
-  io::descriptor_replaced(fd, kept);
-}
-
 void spin_until(uint64_t ns) {
   while (monotonic_ns() < ns) {
   }
@@ -137,7 +130,7 @@ TEST(IoLife, NobodyWaitsForAClosedNumber) {
   start_scheduler();
   for (bool polls : {false, true}) {
     Pipe p;
-    uint32_t life = io::descriptor_closing(p.in);
+    io::Closing closing = io::descriptor_closing(p.in);
     static std::atomic<long> result;
     result = 1000;
     spawn([=] {
@@ -151,7 +144,7 @@ TEST(IoLife, NobodyWaitsForAClosedNumber) {
     ::close(p.in);
     usleep(2000);
     EXPECT_EQ(result.load(), 1000);
-    io::descriptor_closed(p.in, life);
+    io::descriptor_closed(p.in, closing);
     for (int i = 0; i < 60000 && result.load() == 1000; ++i) usleep(1000);
     EXPECT_EQ(result.load(), polls ? POLLNVAL : -EBADF);
     close_fd(p.out);

@@ -28,9 +28,16 @@ inline int fresh(int fd, io::Kind kind = io::kUnknown, uint32_t flags = 0) {
   return fd;
 }
 inline void close_fd(int fd) {
-  uint32_t life = io::descriptor_closing(fd);
+  io::Closing closing = io::descriptor_closing(fd);
   ::close(fd);
-  io::descriptor_closed(fd, life);
+  io::descriptor_closed(fd, closing);
+}
+
+// Puts another file under the number, as the interposed dup2 does.
+inline void replace(int fd, int by) {
+  int kept = io::descriptor_replacing(fd);
+  if (::dup2(by, fd) != fd) abort();
+  io::descriptor_replaced(fd, kept);
 }
 
 struct Pipe {
