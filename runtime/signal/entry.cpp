@@ -55,8 +55,12 @@ static void pass_on_blocked(uint64_t bits) {
     siginfo_t info;
     long sig = kernel::call(SYS_rt_sigtimedwait, reinterpret_cast<long>(&one),
                             reinterpret_cast<long>(&info), reinterpret_cast<long>(&none), 8);
-    if (sig > 0)
-      kernel::call(SYS_rt_sigqueueinfo, kernel::getpid(), sig, reinterpret_cast<long>(&info));
+    if (sig <= 0) continue;
+    // Refused to all but the main thread for what kill(2) or the kernel has sent (Linux's
+    // do_rt_sigqueueinfo compares with the number of the thread): then it comes from ourselves.
+    long pid = kernel::getpid();
+    if (kernel::call(SYS_rt_sigqueueinfo, pid, sig, reinterpret_cast<long>(&info)) != 0)
+      kernel::call(SYS_kill, pid, sig);
   }
 }
 

@@ -1,5 +1,5 @@
-// Signals at awkward moments: while a vfork waits for its child, and two at the same return from
-// the kernel.
+// Signals at awkward moments: while a vfork waits for its child, two at the same return from the
+// kernel, and one that meets a thread on its way to somebody who blocks it.
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
@@ -130,6 +130,61 @@ static void* two_at_once(void* unused) {
   return unused;
 }
 
+// ---- sent to the process while the only thread that takes it turns to a task that blocks it
+
+struct turn {
+  sem_t given;
+  atomic_int taken;
+};
+static void* takes_turns(void* argument) {
+  struct turn* turn = argument;
+  for (;;) {
+    while (sem_wait(&turn->given) != 0) CHECK(errno == EINTR);
+    if (++turn->taken < 0) return argument;
+  }
+}
+static void counts(int sig) {
+  (void)sig;
+  ++g_handled;
+}
+static void wait_for(atomic_int* counter, int value) {
+  for (int i = 0; *counter < value; ++i) {
+    CHECK(i < 100000);
+    struct timespec us = {0, 100000};
+    nanosleep(&us, NULL);
+  }
+}
+static void passed_on(void) {
+  enum { kRounds = 2000, kOver = -1000000 };
+  static struct turn open, blocking;
+  sigset_t usr1;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  sem_init(&open.given, 0, 0), sem_init(&blocking.given, 0, 0);
+  pthread_t opens = java(takes_turns, &open);
+  CHECK(pthread_sigmask(SIG_BLOCK, &usr1, NULL) == 0);
+  pthread_t blocks = java(takes_turns, &blocking);
+  g_handled = 0;
+  for (int round = 1; round <= kRounds; ++round) {
+    sem_post(&open.given);
+    wait_for(&open.taken, round);
+    struct timespec us = {0, round % 8 * 40000};
+    nanosleep(&us, NULL);  // the thread that ran it goes to sleep and blocks nothing
+    sem_post(&blocking.given);
+    for (volatile int i = round % 100 * 200; i > 0; --i) {  // 0 to some 40 us: it wakes up
+    }
+    CHECK(kill(getpid(), SIGUSR1) == 0);
+    wait_for(&blocking.taken, round);
+    CHECK(pthread_sigmask(SIG_UNBLOCK, &usr1, NULL) == 0);
+    wait_for(&g_handled, round);
+    CHECK(pthread_sigmask(SIG_BLOCK, &usr1, NULL) == 0);
+  }
+  open.taken = blocking.taken = kOver;
+  sem_post(&open.given), sem_post(&blocking.given);
+  join(opens), join(blocks);
+  CHECK(pthread_sigmask(SIG_UNBLOCK, &usr1, NULL) == 0);
+}
+
 int main(void) {
   check_tasks();
   sem_init(&g_woken, 0, 0);
@@ -140,6 +195,8 @@ int main(void) {
     during_vfork(java, 1);
     during_vfork(native, 1);
   }
+  install(SIGUSR1, counts, 0);
+  passed_on();
   install(SIGUSR1, first, SIGWINCH);
   install(SIGUSR2, second, 0);
   join(java(two_at_once, NULL));

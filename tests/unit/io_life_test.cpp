@@ -130,6 +130,10 @@ TEST(IoLife, NobodyWaitsForAClosedNumber) {
   start_scheduler();
   for (bool polls : {false, true}) {
     Pipe p;
+    // A number that nobody else gets meanwhile: the read would find that it is in use again.
+    int high = ::fcntl(p.in, F_DUPFD, 500);
+    close_fd(p.in);
+    p.in = fresh(high, io::kStream, io::kOwn);
     io::Closing closing = io::descriptor_closing(p.in);
     static std::atomic<long> result;
     result = 1000;
