@@ -32,6 +32,7 @@ int parse_running(const char* loadavg) {
 
 void running_threads_open() {
   if (g_file.load(std::memory_order_relaxed) >= 0) return;
+  online_processors();  // libc reads a file for it: not at some wake-up, with a number of its own
   long path = reinterpret_cast<long>("/proc/loadavg");
   int fd = move_up(
       static_cast<int>(kernel::call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY)));
