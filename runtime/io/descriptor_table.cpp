@@ -161,8 +161,9 @@ static int keep_file(int fd, Descriptor* d) {
   // Taken out while the number still means that file: another descriptor of it would keep the
   // registration alive. And the kernel may just be looking at the file for a worker that waits in
   // the pump: closed meanwhile, the file would stay open until that worker leaves the kernel
-  // (pump_turn_out); this waits until the look is over.
-  if ((s & kRegistered) != 0) pump_remove(fd, d);
+  // (pump_turn_out); this waits until the look is over. Not in a child whose fork we did not see
+  // (_Fork, clone), which has the pump in common with us.
+  if ((s & kRegistered) != 0 && in_scheduler_process()) pump_remove(fd, d);
   return kept;
 }
 

@@ -230,6 +230,7 @@ SchedulerTotals scheduler_totals() {
 }
 
 bool scheduler_running() { return g_scheduler.running.load(std::memory_order_acquire); }
+bool in_scheduler_process() { return kernel::getpid() == g_scheduler.pid; }
 int scheduler_carriers() { return static_cast<int>(g_scheduler.carrier_count); }
 
 bool start_kernel_thread(void* (*run)(void*), void* argument) {

@@ -22,6 +22,8 @@ struct SchedulerConfig {
 bool scheduler_start(const SchedulerConfig&);
 bool scheduler_running();
 int scheduler_carriers();
+// Not in a child whose fork nobody saw either (_Fork, clone). A system call.
+bool in_scheduler_process();
 
 // Makes a task (not yet ready). 0 or an errno value (EAGAIN: no memory for stack or TLS block).
 // The result's block.tp is its pthread_t. stack_size in bytes, 0 = default; guard in bytes.

@@ -76,13 +76,11 @@ void release_deferred(ThreadSelf& self) {
 }
 
 // The child runs on the same thread record, in a process of its own.
-static bool vfork_parent(const ThreadSelf& self) {
-  return self.in_vfork && kernel::getpid() == g_scheduler.pid;
-}
+static bool vfork_parent(const ThreadSelf& self) { return self.in_vfork && in_scheduler_process(); }
 
 void vfork_child_unblock() {
   ThreadSelf& self = thread_self();
-  if (!self.in_vfork || kernel::getpid() == g_scheduler.pid) return;
+  if (!self.in_vfork || in_scheduler_process()) return;
   uint64_t bits = deferred_here(self).load(std::memory_order_relaxed);
   if (self.task != nullptr) bits &= ~self.task->signal_mask;
   if (bits != 0) kernel::call(SYS_rt_sigprocmask, SIG_UNBLOCK, reinterpret_cast<long>(&bits), 0, 8);

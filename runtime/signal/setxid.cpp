@@ -44,7 +44,7 @@ static void set_thread_pointer(uintptr_t tp) {
 // 0 for a kernel thread that runs no tasks. By its number: the signal may come between two stacks,
 // where what the thread-local says may be a moment old.
 static uintptr_t native_tp_here() {
-  if (kernel::getpid() != g_scheduler.pid) return 0;  // a forked child: none of these is there
+  if (!in_scheduler_process()) return 0;  // a forked child: none of these is there
   int tid = kernel::gettid();
   Worker* w = g_scheduler.all_workers.load(std::memory_order_acquire);
   while (w != nullptr && w->tid.load(std::memory_order_relaxed) != tid) w = w->all_next;

@@ -147,6 +147,30 @@ static void* reads_environment(void* argument) {
   return NULL;
 }
 
+// ---- a child that is made behind libc's back and closes what it has in common with a waiting task
+
+static void* reads_a_byte(void* fd) {
+  char c;
+  CHECK(read((int)(long)fd, &c, 1) == 1);
+  return NULL;
+}
+static void* closes_in_a_child(void* unused) {
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  pthread_t reader = java(reads_a_byte, (void*)(long)ends[0]);
+  sleep_ms(20);
+  pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+  if (pid == 0) {
+    close(ends[0]), close(ends[1]);
+    syscall(SYS_exit_group, 0);
+  }
+  CHECK(pid > 0 && status_of(pid) == 0);
+  CHECK(write(ends[1], "x", 1) == 1);
+  join(reader);
+  CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+  return unused;
+}
+
 int main(void) {
   check_tasks();
   CHECK(getenv("LD_PRELOAD") == NULL && getenv("WISP") == NULL);
@@ -160,6 +184,7 @@ int main(void) {
   pthread_t holder = java(holds, NULL);
   join(java(shares_a_mutex, NULL));
   join(holder);
+  join(java(closes_in_a_child, NULL));
   all_of_them((void*)5);  // and from a kernel thread
   return 0;
 }
