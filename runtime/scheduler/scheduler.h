@@ -22,7 +22,7 @@ struct SchedulerConfig {
 bool scheduler_start(const SchedulerConfig&);
 bool scheduler_running();
 int scheduler_carriers();
-// Not in a child whose fork nobody saw either (_Fork, clone). A system call.
+// False in a child, also in one whose fork nobody saw (_Fork, clone). A system call.
 bool in_scheduler_process();
 
 // Makes a task (not yet ready). 0 or an errno value (EAGAIN: no memory for stack or TLS block).
