@@ -167,6 +167,12 @@ static int keep_file(int fd, Descriptor* d) {
   return kept;
 }
 
+// relaxed: who ends a life while another thread just adds the descriptor to an epoll instance is
+// promised nothing.
+static bool in_kernel_set(const Descriptor* d) {
+  return (d->state.load(std::memory_order_relaxed) & kInKernelSet) != 0;
+}
+
 int descriptor_replacing(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return -1;
@@ -181,10 +187,8 @@ int descriptor_replacing(int fd) {
 Closing descriptor_closing(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return {};
-  // relaxed: who closes what another thread is just adding to an epoll instance is promised
-  // nothing.
-  bool in_kernel_set = (d->state.load(std::memory_order_relaxed) & kInKernelSet) != 0;
-  return {next_life(d, 0, keep_file(fd, d)), in_kernel_set};
+  bool looked_at = in_kernel_set(d);  // before the next life
+  return {next_life(d, 0, keep_file(fd, d)), looked_at};
 }
 
 void descriptor_closed(int fd, Closing closing) {
@@ -203,9 +207,9 @@ void descriptor_closed(int fd, Closing closing) {
 void descriptor_replaced(int fd, int kept) {
   Descriptor* d = descriptor_get(fd);
   if (d == nullptr) return;
-  bool in_kernel_set = (d->state.load(std::memory_order_relaxed) & kInKernelSet) != 0;
+  bool looked_at = in_kernel_set(d);
   next_life(d, 0, kept);
-  if (WISP_UNLIKELY(in_kernel_set)) pump_turn_out();
+  if (WISP_UNLIKELY(looked_at)) pump_turn_out();
 }
 
 void descriptor_shared(int fd) {

@@ -31,9 +31,9 @@ void pump_remove(int fd, const Descriptor* d);
 // that is in an epoll instance of the program's, which may be registered here itself. To learn what
 // is ready in that one the kernel looks at its members, and holds each one's file meanwhile. If
 // that is closed just then, the look's is the last reference, and the file is released when the
-// looking thread returns to the program (Linux since 6.9, fs/eventpoll.c, ep_item_poll; fput): with
-// nothing to report that thread sleeps on, the connection stays open, and its peer waits for an end
-// that does not come. Any thread.
+// looking thread returns to the program (Linux since 4efaa5acf0a1, 2024: fs/eventpoll.c,
+// ep_item_poll; fput): with nothing to report that thread sleeps on, the connection stays open, and
+// its peer waits for an end that does not come. Any thread.
 void pump_turn_out();
 // Events of a carrier's ring go to ring_reap(index).
 bool pump_add_ring(int fd, uint32_t index);

@@ -2,7 +2,7 @@
 // out while a worker serves them (the JDK's selectors), level- and edge-triggered loops (Netty),
 // EPOLLONESHOT with several who wait. Half of the servers are polled from outside in mid-run. An
 // event that gets lost makes a client wait for ever: the alarm ends the program. And a call with a
-// timeout of 0 sees all that was written before it.
+// timeout of 0 sees all that has arrived before it.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
