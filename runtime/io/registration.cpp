@@ -31,8 +31,8 @@ long control(int operation, int fd, const Descriptor* d, uint32_t life) {
 
 // Where one that the calling task waits for belongs: to its other end, if that is in this process
 // and decides (what this one's task sends is for that one's), else to who waits.
-uint32_t part_for(const Descriptor* leader) {
-  return leader != nullptr ? leader->part.load(std::memory_order_relaxed) : pump_part_wanted();
+uint32_t part_for(const Descriptor* leader, uint32_t now) {
+  return leader != nullptr ? leader->part.load(std::memory_order_relaxed) : pump_part_wanted(now);
 }
 
 // The number got another file while a registration for the former one was under way, and the kernel
@@ -115,7 +115,7 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
     } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
     d->partner.store(0, std::memory_order_relaxed);  // of a former life
     if (kind_of(s) == kSocket) partner_seek(fd, d);
-    if (part == kAnyPart) part = part_for(partner_to_follow(fd, d));
+    if (part == kAnyPart) part = part_for(partner_to_follow(fd, d), kAnyPart);
     d->part.store(static_cast<uint8_t>(part != kAnyPart ? part : 0), std::memory_order_relaxed);
     d->strays.store(0, std::memory_order_relaxed);
   }
@@ -130,10 +130,10 @@ void pump_follow(int fd, Descriptor* d, uint32_t life) {
   // A member of an epoll instance stays where that looks for its events.
   if (d->pollers.load(std::memory_order_relaxed) != nullptr) return;
   const Descriptor* leader = partner_to_follow(fd, d);
-  uint32_t wanted = part_for(leader);
+  uint32_t part = d->part.load(std::memory_order_relaxed), wanted = part_for(leader, part);
   if (wanted == kAnyPart) return;
   // Relaxed, as `part`: of two who wait at once one may not be counted.
-  bool strays = wanted != d->part.load(std::memory_order_relaxed);
+  bool strays = wanted != part;
   uint32_t times = strays ? d->strays.load(std::memory_order_relaxed) + 1u : 0;
   // Two that are apart cost another carrier's caches at each message.
   if (strays && d->partner.load(std::memory_order_relaxed) != 0)

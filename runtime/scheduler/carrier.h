@@ -3,6 +3,7 @@
 // kernel thread to a task whose carrier was handed off.
 #pragma once
 #include "platform/spin_lock.h"
+#include "scheduler/busy_time.h"
 #include "scheduler/pace.h"
 #include "scheduler/patience.h"
 #include "scheduler/run_queue.h"
@@ -60,7 +61,7 @@ struct alignas(128) Carrier {
   TimerHeap timers;
   std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
 
-  uint64_t busy_since = 0;   // ticks; the owner's, for attendance.h
+  BusyTime busy;             // for attendance.h and width.h
   uint64_t adopts_from = 0;  // ticks; the owner's: see may_adopt
   // See pump_part_adopts. A task that has just lost this carrier may still take it: relaxed.
   std::atomic<bool> adopts{false};

@@ -296,7 +296,7 @@ void make_way() {
   WispTask* self = entry.task();
   Carrier* c = self->carrier;
   // With a carrier idle announce_wake has found that the woken one goes there, or can wait.
-  if (c == nullptr || g_scheduler.idle.idle() != 0) return;
+  if (c == nullptr || g_scheduler.idle.wakeable() != 0) return;
   uint64_t now = ticks();
   WispTask* woken = nullptr;
   if (now < c->slice_end + us_to_ticks(kMakeWayUs - kSliceUs)) woken = c->swap_next(nullptr);

@@ -28,6 +28,18 @@ class IdleSet {
   // Before anything is published.
   void set_parts(uint32_t parts) { parts_ = parts; }
   uint32_t idle() const { return idle_.load(std::memory_order_relaxed); }
+  // So many carriers are not wanted at present (width.h). They count as busy where it is asked
+  // whether somebody should be woken: who leaves work to the others has told SysMonitor, as with
+  // all of them busy, and whoever of the others goes idle looks for it. A worker that is awake and
+  // has something to run takes any. Relaxed: racing ones are one carrier more or less.
+  void keep_back(uint32_t carriers) { kept_back_.store(carriers, std::memory_order_relaxed); }
+  uint32_t kept_back() const { return kept_back_.load(std::memory_order_relaxed); }
+  // Idle, and wanted.
+  uint32_t wakeable() const {
+    uint32_t n = idle(), back = kept_back();
+    return n > back ? n - back : 0;
+  }
+  bool more_busy_than_wanted() const { return idle() < kept_back(); }
   uint32_t searching() const { return searching_.load(std::memory_order_relaxed); }
   uint32_t spares() const { return spares_.load(std::memory_order_relaxed); }
 
@@ -63,7 +75,9 @@ class IdleSet {
   // It is chosen for other work only when no other spare is left, so that somebody stays there.
   bool become_poller(WorkerT* worker, uint32_t part) {
     lock_.lock();
-    bool ok = !polling(part) && remove_spare(worker);
+    // Where a carrier is idle that nobody wakes, its own events do.
+    bool wanted = wakeable() != 0 || carriers_[part] != nullptr;
+    bool ok = wanted && !polling(part) && remove_spare(worker);
     if (ok) set_poller(part, worker);
     lock_.unlock();
     return ok;
@@ -133,7 +147,7 @@ class IdleSet {
     return worker;
   }
   // The waker's question, after its push and a full fence.
-  bool should_wake() const { return idle() != 0 && searching() == 0; }
+  bool should_wake() const { return wakeable() != 0 && searching() == 0; }
   // Claims the right to wake one searcher; the woken worker inherits the count.
   bool claim_searcher() {
     uint32_t none = 0;
@@ -156,7 +170,9 @@ class IdleSet {
   uint32_t after(uint32_t part) const { return part + 1 < parts_ ? part + 1 : 0; }
   CarrierT* pop_carrier(uint32_t part) {
     if (idle() == 0) return nullptr;
-    while (carriers_[part] == nullptr) part = after(part);
+    // The first ones: where few are wanted, those are.
+    if (carriers_[part] == nullptr)
+      for (part = 0; carriers_[part] == nullptr;) ++part;
     CarrierT* c = carriers_[part];
     carriers_[part] = c->idle_next;
     idle_.store(idle() - 1, std::memory_order_relaxed);
@@ -210,6 +226,7 @@ class IdleSet {
   CarrierT* carriers_[kParts] = {};
   alignas(kCacheLine) Atomic<uint32_t> idle_{0};  // written under the lock, read without
   Atomic<uint32_t> spares_{0};                    // without the poller
+  Atomic<uint32_t> kept_back_{0};
   Atomic<uint32_t> polling_{0};
   Atomic<WorkerT*> poller_[kParts] = {};
   alignas(kCacheLine) Atomic<uint32_t> searching_{0};

@@ -56,6 +56,9 @@ struct Scheduler {
   std::atomic<uint64_t> parks_elsewhere{0};      // waits that began without a carrier (trim.cpp)
   std::atomic<uint64_t> trimmed_bytes{0};        // unused stack given back (trim.cpp)
   int pid = 0;
+
+  // How many carriers are wanted at present (width.h).
+  uint32_t width() const { return carrier_count - idle.kept_back(); }
 };
 extern Scheduler g_scheduler;
 
@@ -126,6 +129,7 @@ struct alignas(128) PumpPart {
   // Ticks until when a carrier sees to it by itself: its tasks are brief (pace.h), and it has just
   // looked.
   std::atomic<uint64_t> seen_to_until{0};
+  std::atomic<uint64_t> woken{0};  // tasks, by what was found there; for width.h
 };
 extern PumpPart g_pump_parts[kMaxPumpParts];
 enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };  // Worker::wake

@@ -161,7 +161,7 @@ Carrier* lent_take_carrier(Worker* w) {
   if (!own_weight(w)) return nullptr;
   Carrier* c = s.idle.take_carrier(w);
   if (c == nullptr) return nullptr;
-  c->busy_since = ticks();
+  c->busy.begin(ticks());
   if (lent_over(w)) return c;
   w->carrier = nullptr;  // SysMonitor was at it meanwhile
   give_away(c);

@@ -47,10 +47,11 @@ extern uint32_t g_pump_part_count;
 inline uint32_t pump_parts() { return g_pump_part_count; }
 // The part of the carrier's group.
 uint32_t pump_part_of_carrier(uint32_t index);
-// Where a descriptor should be registered that the calling task waits for: while most carriers are
-// busy in its own carrier's part, while few or one are all in the first one, so that a carrier
-// alone finds what its tasks send each other; kAnyPart: where it is. On a task.
-uint32_t pump_part_wanted();
+// Where a descriptor should be registered that the calling task waits for, and that is in `part`
+// (kAnyPart: in none): while most carriers are busy, of those that are wanted (width.h), in its own
+// carrier's part, while few or one are all in the first one, so that a carrier alone finds what its
+// tasks send each other; kAnyPart: where it is. On a task.
+uint32_t pump_part_wanted(uint32_t part = kAnyPart);
 // The calling task's carrier had to take others' work: whose partner is in this process as well may
 // come here for good, one each time. On a task.
 bool pump_part_adopts();

@@ -59,14 +59,19 @@ static void hand_out(TaskList* woken, Carrier* into) {
 // most of them are busy that is soon.
 static void attend_pump(uint32_t part) {
   Scheduler& s = g_scheduler;
-  if (pump_parts() > 1 && 2 * s.idle.idle() < s.carrier_count) return;
-  if (!s.attendance.wants_another(s.idle.idle(), s.idle.polling(part))) return;
+  if (pump_parts() > 1 && 2 * s.idle.wakeable() < s.width()) return;
+  if (!s.attendance.wants_another(s.idle.wakeable(), s.idle.polling(part))) return;
   if (Worker* other = s.idle.take_any_spare()) {
     s.attendance.sent();
     other->part = part;
     placement_before_wake(other);
     wake_worker(other, kGoToPump);
   }
+}
+
+// Relaxed, two may be at it: a lost one does not matter.
+static void note_woken(uint32_t part, uint32_t n) {
+  if (n != 0) add(g_pump_parts[part].woken, n);
 }
 
 enum class Take { OneBatch, All };
@@ -81,6 +86,7 @@ static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* in
   }
   me.collect = nullptr;
   uint32_t n = woken.count;
+  note_woken(part, n);
   uint64_t pause = n == 0 && g_scheduler.idle.polling(part) ? kWatchedPollUs : kBusyPollUs;
   PumpPart& of = g_pump_parts[part];
   uint64_t now = ticks();
@@ -120,15 +126,19 @@ uint32_t poll_neglected(Carrier* into) {
 
 uint32_t poll_in_turn(Carrier* into) { return poll_events(into) + poll_neglected(into); }
 
-uint32_t pump_part_wanted() {
+uint32_t pump_part_wanted(uint32_t part) {
   const Scheduler& s = g_scheduler;
   if (pump_parts() == 1) return 0;
   const WispTask* self = current_task();
   const Carrier* c = self != nullptr ? self->carrier : nullptr;
   if (c == nullptr) return kAnyPart;
-  uint32_t idle = s.idle.idle();
-  if (4 * idle >= 3 * s.carrier_count || idle + 1 == s.carrier_count) return 0;
-  return 2 * idle <= s.carrier_count ? c->part : kAnyPart;
+  uint32_t idle = s.idle.wakeable(), width = s.width();
+  if (4 * idle >= 3 * width || idle + 1 == width) return 0;
+  if (2 * idle > width) return kAnyPart;
+  // The first ones, as many as are wanted. Those beyond keep nothing for themselves.
+  uint32_t home = (width * pump_parts() + s.carrier_count - 1) / s.carrier_count;
+  if (c->part < home) return c->part;
+  return part < home ? kAnyPart : c->part % home;
 }
 
 bool pump_part_adopts() {
@@ -166,6 +176,7 @@ void pump_may_be_empty() {
 static bool occupy_part(Worker* w, uint32_t* occupied) {
   uint32_t parts = pump_parts(), part = w->part;
   uint64_t now = ticks();
+  if (g_scheduler.idle.wakeable() == 0) parts = 1;  // nobody else's: those see to it themselves
   for (uint32_t i = 0; i < parts; ++i, part = part + 1 < parts ? part + 1 : 0) {
     PumpPart& of = g_pump_parts[part];
     if (i != 0 && pump_part_is_seen_to(part, now)) continue;
@@ -212,6 +223,7 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
   }
   w->polling.store(0, std::memory_order_seq_cst);
   g_pump_parts[part].occupied.store(false, std::memory_order_release);
+  note_woken(part, woken.count);
   if (woken.count == 0) {
     g_scheduler.idle.stop_polling(w);  // false: chosen for a carrier, `wake` says so or is about to
     return EventWait::Waited;

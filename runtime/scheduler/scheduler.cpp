@@ -65,8 +65,11 @@ WispTask* GlobalQueue::pop_other() {
 // decides; SysMonitor corrects a wrong guess within a tick.
 static inline void announce_wake(WispTask* waker, bool displaced, uint64_t stamp) {
   Scheduler& s = g_scheduler;
-  if (WISP_LIKELY(s.idle.idle() == 0)) {
-    sysmon_notice();
+  if (WISP_LIKELY(s.idle.wakeable() == 0)) {
+    if (WISP_UNLIKELY(displaced && s.idle.kept_back() != 0))
+      announce_work();
+    else
+      sysmon_notice();
     return;
   }
   constexpr uint64_t kWorthMovingUs = 5;  // about what a futex wake-up costs both sides

@@ -10,6 +10,7 @@
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 #include "scheduler/lent.h"
+#include "scheduler/width.h"
 
 namespace wisp {
 
@@ -20,6 +21,8 @@ static std::atomic<uint64_t> g_wakes_at{0};  // ns; ~0 while it sleeps for ever
 // not somebody else watches it again by then: a timekeeper that is busy for 100 us every 10 ms
 // would otherwise wake SysMonitor each time for some timeout a minute away.
 static std::atomic<uint64_t> g_told{~0ull};
+
+static Width g_width;
 
 constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck
 constexpr uint64_t kLongestNs = 10 * 1000 * 1000;  // while carriers are busy and nothing waits
@@ -111,7 +114,11 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     // this thread makes it before it sleeps.
     if (c->anything_queued() && s.idle.idle() != 0) {
       f->starving = true;
-      announce_work(Noticer::SysMonitor);
+      // Also where no more carriers are wanted.
+      if (c->busy.idle())
+        wake_searcher(Noticer::SysMonitor);
+      else
+        announce_work(Noticer::SysMonitor);
     }
     return;
   }
@@ -128,7 +135,7 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     // Only who keeps others waiting is looked at that closely: it is a system call.
     c->patience.moved(now_ns, work ? used_by(t) : Patience::kUnknown);
     f->moving = true;
-    if (work) f->waiting |= s.idle.idle() != 0;
+    if (work) f->waiting |= s.idle.wakeable() != 0;
     return;
   }
   if (!work) return;
@@ -139,7 +146,10 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
   if (s.idle.idle() != 0 && now_ns - since < 4 * tick) {
     f->waiting = true;
     if (due) fire_timers(c, nullptr, now_ns);
-    announce_work(Noticer::SysMonitor);
+    if (s.idle.wakeable() != 0)
+      announce_work(Noticer::SysMonitor);
+    else
+      wake_searcher(Noticer::SysMonitor);
     return;
   }
   uint64_t look = since + tick;
@@ -189,7 +199,7 @@ static void look_at_pump(uint32_t part, Findings* f) {
   if (pump_parts() > 1 && pump_part_is_seen_to(part, ticks())) {
     f->moving = true;
     f->pump_empty |= 1u << part;
-  } else if (s.idle.idle() > s.idle.polling()) {
+  } else if (s.idle.wakeable() != 0 && s.idle.idle() > s.idle.polling()) {
     if ((f->pump_was_empty >> part & 1) != 0) {
       if (Worker* w = s.idle.take_any_spare()) {
         w->part = part;
@@ -210,6 +220,20 @@ static void look_at_pump(Findings* f) {
   for (uint32_t part = 0; part < pump_parts(); ++part) look_at_pump(part, f);
 }
 
+static void set_width() {
+  Scheduler& s = g_scheduler;
+  uint64_t now = ticks(), busy = 0;
+  Width::Seen seen{now / g_ticks_per_us, 0, 0, 0};
+  for (uint32_t i = 0; i < s.carrier_count; ++i) {
+    busy += s.carriers[i].busy.up_to(now);
+    seen.switches += s.carriers[i].switches.load(std::memory_order_relaxed);
+  }
+  for (uint32_t i = 0; i < pump_parts(); ++i)
+    seen.woken += g_pump_parts[i].woken.load(std::memory_order_relaxed);
+  seen.busy_us = busy / g_ticks_per_us;
+  s.idle.keep_back(s.carrier_count - g_width.look(seen, s.width(), s.carrier_count));
+}
+
 static void* sysmon_main(void*) {
   Scheduler& s = g_scheduler;
   thread_self().depth.store(1, std::memory_order_relaxed);
@@ -225,6 +249,7 @@ static void* sysmon_main(void*) {
     look_at_pump(&f);
     pump_was_empty = f.pump_empty;
     for (uint32_t i = 0; i < s.carrier_count; ++i) look_at(&s.carriers[i], now, &f);
+    if (s.carrier_count >= Width::kMany && !chaos()) set_width();
     // Timers of idle carriers whose keeper has become busy.
     uint64_t deadline = earliest_deadline();
     if (deadline + kSlackNs <= now) {

@@ -52,12 +52,20 @@ void wake_searcher(Noticer by) {
   }
 }
 
+// So much queues here that another carrier has to help although none is wanted.
+static bool too_much_for(const Carrier* c) {
+  constexpr uint64_t kMuchUs = 300;
+  return c != nullptr && c->pace.expected(c->queued()) >= us_to_ticks(kMuchUs);
+}
+
 void announce_work(Noticer by) {
   // seq_cst: between the push and the look at the idle count (see idle.h).
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (g_scheduler.idle.should_wake())
+  auto& idle = g_scheduler.idle;
+  if (idle.should_wake() ||
+      (idle.wakeable() == 0 && idle.idle() != 0 && too_much_for(my_carrier())))
     wake_searcher(by);
-  else if (g_scheduler.idle.idle() == 0)
+  else if (idle.wakeable() == 0)
     sysmon_notice();
 }
 
@@ -66,6 +74,7 @@ void publish_with_work(Carrier* c) {
   // to park. The ring is seen by everybody.
   if (WispTask* t = c->swap_next(nullptr)) push_local(c, t);
   pump_part_left(c);
+  c->busy.end(ticks());
   g_scheduler.idle.publish_carrier(c);
 }
 
@@ -142,7 +151,7 @@ static void deadlines_may_be_unwatched() {
 // Up from sleep_until_bound. The event pump may be without a worker now.
 static void awake(Worker* w) {
   trace(w->carrier, TraceKind::Awake, nullptr);
-  w->carrier->busy_since = ticks();
+  w->carrier->busy.begin(ticks());
   forget_own_cpu(w);
   pump_may_be_empty();
   deadlines_may_be_unwatched();
@@ -195,7 +204,8 @@ static WispTask* next_task(Worker* w) {
         search_less(w);
         continue;
       }
-      if (!w->searching) w->searching = s.idle.try_search(s.carrier_count - s.idle.idle());
+      if (!w->searching && !s.idle.more_busy_than_wanted())
+        w->searching = s.idle.try_search(s.carrier_count - s.idle.idle());
       if (w->searching) {
         t = search(w, c);
         if (t != nullptr) {
@@ -215,7 +225,9 @@ static WispTask* next_task(Worker* w) {
     bool searching = w->searching;
     w->searching = false;
     trim_notice(c);
-    s.attendance.worked((ticks() - c->busy_since) / g_ticks_per_us);
+    uint64_t end = ticks();
+    s.attendance.worked(c->busy.now_for(end) / g_ticks_per_us);
+    c->busy.end(end);
     pump_part_left(c);
     s.idle.publish_idle(c, w);
     if (searching) s.idle.stop_searching();
@@ -223,15 +235,15 @@ static WispTask* next_task(Worker* w) {
     // owner fills it.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (any_work_visible()) {
-      if (s.idle.take_back(w)) {
+      if (s.idle.wakeable() != 0 && s.idle.take_back(w)) {
         uint64_t now = ticks();
         w->carrier->now = now;
-        w->carrier->busy_since = now;
+        w->carrier->busy.begin(now);
         trace(w->carrier, TraceKind::Awake, nullptr, kNoTraceTask, now);
         deadlines_may_be_unwatched();
         continue;
       }
-      sysmon_notice();  // chosen already, or no carrier is idle any more
+      sysmon_notice();  // chosen already, or none is wanted any more, or idle
     } else if (any_next_visible()) {
       sysmon_notice();  // its waker trusted in our search, which does not take what is young
     }

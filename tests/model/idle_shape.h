@@ -55,14 +55,16 @@ enum Fault : uint32_t {
   kPollingFlagLate = 256,   // the poller looks at `wake` before it says that it polls
   kPumpForTwo = 512,        // the next poller may come before the last one has left the pump
   kWrongPart = 2048,        // who wakes a poller interrupts the first part, whichever it is in
+  kSysmonKeepsBack = 4096,  // SysMonitor wakes nobody for who is stuck while none is wanted
   kHelperLeaves = 1024,  // a helper that was chosen meanwhile does not look for whoever trusted it
 };
 struct Shape {
   int carriers = 1, workers = 1;
   int late_workers = 0;  // of them, how many only SysMonitor starts
   bool sysmon = false, pump = false;
-  uint32_t parts = 1;   // of the pump: one for all carriers, or one for each
-  bool helper = false;  // the last worker gets up once by itself, as a forecast helper
+  uint32_t parts = 1;      // of the pump: one for all carriers, or one for each
+  uint32_t kept_back = 0;  // carriers
+  bool helper = false;     // the last worker gets up once by itself, as a forecast helper
   uint32_t faults = kNone;
 };
 

@@ -19,6 +19,7 @@ struct System {
   explicit System(const Shape& s) : shape(s) {
     // As scheduler_start does, once its workers have gone to sleep.
     idle.set_parts(shape.parts);
+    idle.keep_back(shape.kept_back);
     for (uint32_t i = 0; i < shape.parts && shape.parts > 1; ++i) carrier[i].part = i;
     for (int i = 0; i < shape.carriers; ++i) idle.publish_carrier(&carrier[i]);
     for (int i = 0; i < shape.workers - shape.late_workers; ++i) idle.publish_spare(&worker[i]);
@@ -94,7 +95,7 @@ struct System {
     if (!has(kNoFenceAtPush)) model::fence();
     if (idle.should_wake())
       wake_searcher(by_sysmon);
-    else if (idle.idle() == 0 && !by_sysmon)
+    else if (idle.wakeable() == 0 && !by_sysmon)
       sysmon_notice();
   }
   void give_away(Carrier* c) {
@@ -185,7 +186,8 @@ struct System {
       }
       if (Task* t = pick_next(c)) return end_search(w, true), t;
       if (shape.carriers > 1) {
-        if (!w->searching && idle.try_search(static_cast<uint32_t>(shape.carriers) - idle.idle()))
+        if (!w->searching && !idle.more_busy_than_wanted() &&
+            idle.try_search(static_cast<uint32_t>(shape.carriers) - idle.idle()))
           w->searching = true;
         if (w->searching)
           if (Task* t = search(c)) return end_search(w, true), t;
@@ -201,7 +203,7 @@ struct System {
       }
       if (!has(kNoFenceAtSleep)) model::fence();
       if (!has(kNoSecondLook) && any_work_visible()) {
-        if (idle.take_back(w)) continue;
+        if (idle.wakeable() != 0 && idle.take_back(w)) continue;
         sysmon_notice();
       }
       sleep_until_bound(w);
@@ -241,6 +243,13 @@ struct System {
     if (!shape.sysmon) return;
     if (kick.exchange(1) == 0) kick.futex_wake(1);
   }
+  // Nothing else moves.
+  void help_stuck() {
+    if (idle.wakeable() != 0 || has(kSysmonKeepsBack))
+      announce_work(true);
+    else
+      wake_searcher(true);
+  }
   void sysmon_main() {
     for (uint64_t quiet = 0;;) {
       model::forget(quiet);
@@ -249,9 +258,9 @@ struct System {
       for (int i = 0; i < shape.carriers && !has(kSysmonOnlyGlobal); ++i) {
         if (carrier[i].queue.empty() || idle.idle() == 0) continue;
         starving = true;
-        announce_work(true);
+        help_stuck();
       }
-      if (!global_empty() && idle.idle() != 0) announce_work(true);
+      if (!global_empty() && idle.idle() != 0) help_stuck();
       if (idle.spares() == 0 && started.load() < static_cast<uint32_t>(shape.late_workers)) {
         started.fetch_add(1);
         if (any_work_visible()) starving = true;

@@ -82,6 +82,10 @@ Shape with_sysmon(Shape s, int late_workers) {
   s.late_workers = late_workers;
   return s;
 }
+Shape with_one_kept_back(Shape s) {
+  s.kept_back = 1;
+  return with_sysmon(s, 0);
+}
 model::Options fast(int preemptions = -1) {
   model::Options o;
   o.by_value = true;  // what is not atomic is Plain, or behind IdleSet's lock and watched
@@ -119,6 +123,15 @@ const std::vector<model::Case> kCases = {
     {"fork", nullptr, fast(), scenario(shape(2, 2), {P::Fork2}, {})},
     {"busy_parent", nullptr, fast(), scenario(shape(2, 2), {P::WaitForLeaf}, {})},
     {"busy_parent_and_pusher", nullptr, fast(1), scenario(shape(2, 2), {P::WaitForLeaf}, {"+"})},
+    // One of two carriers is not wanted: only SysMonitor wakes anybody for it.
+    {"kept_back", nullptr, fast(1), scenario(with_one_kept_back(shape(2, 2)), {}, {"++"})},
+    {"kept_back_fork", nullptr, fast(2), scenario(with_one_kept_back(shape(2, 2)), {P::Fork2}, {})},
+    {"kept_back_busy_parent", nullptr, fast(2),
+     scenario(with_one_kept_back(shape(2, 2)), {P::WaitForLeaf}, {})},
+    {"kept_back_busy_parent_and_pusher", nullptr, fast(0),
+     scenario(with_one_kept_back(shape(2, 2)), {P::WaitForLeaf}, {"+"})},
+    {"kept_back_and_stuck", "lost", fast(2),
+     scenario(with_one_kept_back(shape(2, 2, kSysmonKeepsBack)), {P::WaitForLeaf}, {})},
     // A sleeper that gets up by itself to search.
     {"helper", nullptr, fast(), scenario(with_helper(shape(1, 1)), {}, {"++"})},
     {"helper_two_workers", nullptr, fast(), scenario(with_helper(shape(1, 2)), {}, {"++"})},

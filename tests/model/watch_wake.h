@@ -40,7 +40,7 @@ struct Wakers : State {
     model::fence();
     if (idle.should_wake())
       wake_searcher(by);
-    else if (idle.idle() == 0)
+    else if (idle.wakeable() == 0)
       sysmon_notice();
   }
   void give_away(Carrier* c) {
@@ -65,7 +65,7 @@ struct Wakers : State {
   // --- scheduler.cpp
   void ready(Carrier* c, Tasks task) {
     if (Tasks displaced = c->next.exchange(task)) c->queue.fetch_or(displaced);
-    if (idle.idle() == 0)
+    if (idle.wakeable() == 0)
       sysmon_notice();
     else
       announce_work();

@@ -136,6 +136,34 @@ TEST_F(PumpParts, ABusyCarrierWantsItsOwn) {
   EXPECT_EQ(right, carriers());
 }
 
+// A carrier that is not wanted leaves what it has to those that are.
+TEST_F(PumpParts, BeyondTheWidthNothingIsKept) {
+  if (carriers() < 4) GTEST_SKIP() << "with one alone all is in the first part";
+  uint32_t half = g_scheduler.carrier_count / 2;
+  std::atomic<int> right{0}, arrived{0}, asked{0}, done{0};
+  for (int i = 0; i < carriers(); ++i)
+    spawn([&] {
+      {
+        RuntimeEntry entry;  // no hand-off: the carrier stays
+        ++arrived;
+        until([&] { return arrived == carriers() && g_scheduler.idle.idle() == 0; });
+        bool wanted = current_task()->carrier->part == 0;
+        // SysMonitor may want more meanwhile.
+        right += until([&] {
+          g_scheduler.idle.keep_back(half);
+          return pump_part_wanted() == 0 && pump_part_wanted(1) == 0 &&
+                 pump_part_wanted(0) == (wanted ? 0 : kAnyPart);
+        });
+        ++asked;
+        until([&] { return asked == carriers(); });
+      }
+      ++done;
+    });
+  if (!until([&] { return done == carriers(); })) abort();  // the tasks use this stack
+  g_scheduler.idle.keep_back(0);
+  EXPECT_EQ(right, carriers());
+}
+
 TEST_F(PumpParts, OneAloneWantsTheFirst) {
   std::atomic<bool> first{false}, over{false};
   spawn([&] {
@@ -161,7 +189,7 @@ struct Idler {
   Idler* next = nullptr;
 };
 
-// Who gets a carrier gets one of the group asked for, as long as there is one.
+// Who gets a carrier gets one of the group asked for, as long as there is one, else of the first.
 TEST(IdleGroups, OnesOwnFirst) {
   IdleSet<Idle, Idler, SpinLock> set;
   set.set_parts(3);
@@ -170,13 +198,40 @@ TEST(IdleGroups, OnesOwnFirst) {
   for (Idle& c : carriers) set.publish_carrier(&c);
   for (Idler& w : workers) set.publish_spare(&w);
   bool no_spare;
-  EXPECT_EQ(set.take_pair(&no_spare, 0)->carrier->part, 0u);
-  EXPECT_EQ(set.take_pair(&no_spare, 1)->carrier->part, 2u) << "the next group";
-  asks.part = 2;
-  EXPECT_EQ(set.take_carrier(&asks)->part, 2u);
-  EXPECT_EQ(set.take_carrier(&asks)->part, 0u) << "there is no other";
-  EXPECT_EQ(asks.part, 0u);
+  EXPECT_EQ(set.take_pair(&no_spare, 2)->carrier->part, 2u);
+  EXPECT_EQ(set.take_pair(&no_spare, 1)->carrier->part, 0u) << "the first group";
+  asks.part = 0;
+  EXPECT_EQ(set.take_carrier(&asks)->part, 0u);
+  EXPECT_EQ(set.take_carrier(&asks)->part, 2u) << "there is no other";
+  EXPECT_EQ(asks.part, 2u);
   EXPECT_EQ(set.take_carrier(&asks), nullptr);
+  EXPECT_EQ(set.idle(), 0u);
+}
+
+// Those that are not wanted are nobody's to wake, and anybody's to take.
+TEST(IdleGroups, KeptBack) {
+  IdleSet<Idle, Idler, SpinLock> set;
+  set.set_parts(3);
+  Idle carriers[] = {{0}, {1}, {2}};
+  Idler workers[3], asks;
+  for (Idle& c : carriers) set.publish_carrier(&c);
+  for (Idler& w : workers) set.publish_spare(&w);
+  set.keep_back(2);
+  EXPECT_EQ(set.wakeable(), 1u);
+  EXPECT_TRUE(set.should_wake());
+  bool no_spare;
+  EXPECT_NE(set.take_pair(&no_spare, 0), nullptr);
+  EXPECT_FALSE(set.more_busy_than_wanted());
+  EXPECT_EQ(set.wakeable(), 0u);
+  EXPECT_FALSE(set.should_wake());
+  // Events wake who waits where a carrier is idle. Those of part 0 have a busy one.
+  EXPECT_FALSE(set.become_poller(&workers[0], 0));
+  EXPECT_TRUE(set.become_poller(&workers[0], 1));
+  EXPECT_TRUE(set.take_back(&workers[0]));
+  EXPECT_TRUE(set.more_busy_than_wanted());
+  set.keep_back(0);
+  EXPECT_TRUE(set.become_poller(&workers[1], 0)) << "to help";
+  EXPECT_NE(set.take_carrier(&asks), nullptr);
   EXPECT_EQ(set.idle(), 0u);
 }
 

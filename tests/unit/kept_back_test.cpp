@@ -1,0 +1,86 @@
+// Carriers that are not wanted (scheduler/width.h): who is woken for them after all. With two
+// carriers, where SysMonitor leaves it to the test how many are wanted.
+#include <gtest/gtest.h>
+
+#include "scheduler/internal.h"
+#include "unit/scheduler_fixture.h"
+
+namespace wisp::test {
+namespace {
+
+class KeptBack : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (carriers() != 2) GTEST_SKIP() << "one of two carriers is kept back here";
+    start_scheduler();
+    g_scheduler.idle.keep_back(1);
+  }
+  void TearDown() override { g_scheduler.idle.keep_back(0); }
+};
+
+// On a task that keeps its carrier.
+void on_a_kept_carrier(const std::function<void()>& f) {
+  std::atomic<bool> over{false};
+  spawn([&] {
+    {
+      RuntimeEntry entry;  // nobody takes the carrier away
+      f();
+    }
+    over = true;
+  });
+  if (!until([&] { return over.load(); })) abort();  // the task uses this stack
+}
+
+TEST_F(KeptBack, WhoIsStuckIsHelped) {
+  bool helped = false;
+  on_a_kept_carrier([&] {
+    std::atomic<bool> ran{false};
+    spawn([&] { ran = true; });
+    helped = until([&] { return ran.load(); });
+    if (!helped) abort();
+  });
+  EXPECT_TRUE(helped);
+}
+
+// Does who makes two tasks ready wake somebody at once? Who comes later is SysMonitor's. On a task
+// that keeps its carrier.
+bool calls_for_help() {
+  auto wakeups = [] {
+    return g_scheduler.carriers[0].wakeups.load() + g_scheduler.carriers[1].wakeups.load();
+  };
+  std::atomic<int> ran{0};
+  IdleSet<Carrier, Worker, SpinLock>& idle = g_scheduler.idle;
+  EXPECT_TRUE(
+      until([&] { return idle.idle() == 1 && idle.searching() == 0 && idle.spares() != 0; }));
+  uint64_t before = wakeups();
+  spawn([&] { ++ran; });
+  spawn([&] { ++ran; });
+  bool woken = wakeups() != before;
+  if (!until([&] { return ran == 2; })) abort();
+  return woken;
+}
+
+TEST_F(KeptBack, WhoHasMuchToDoCallsForHelp) {
+  constexpr int kTries = 10;  // SysMonitor's look may come just then
+  int with_long = 0, with_brief = 0;
+  // Of this test's own: carriers are as the former tests have left them.
+  uint64_t run[2] = {}, switches[2] = {};
+  auto one = [&](uint64_t us) {
+    bool woken = false;
+    on_a_kept_carrier([&] {
+      Carrier* c = current_task()->carrier;
+      for (int i = 0; i < 200; ++i)
+        c->pace.look(run[c->index] += 16 * us_to_ticks(us), switches[c->index] += 16);
+      woken = calls_for_help();
+    });
+    return woken;
+  };
+  for (int i = 0; i < kTries; ++i) with_long += one(1000);
+  for (int i = 0; i < kTries; ++i) with_brief += one(5);
+  one(1'000'000);  // nobody else is taken for brief
+  EXPECT_GT(with_long, kTries / 2);
+  EXPECT_LT(with_brief, kTries / 2);
+}
+
+}  // namespace
+}  // namespace wisp::test
