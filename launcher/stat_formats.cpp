@@ -99,9 +99,12 @@ std::string stat_text(const Statistics& now, const Statistics* earlier, bool tas
                    n.parked, h.tasks_created);
     fmt::format_to(out,
                    "global queue {}, workers {} ({} spare, {} searching), sysmon tick {} us, "
-                   "{}\n",
+                   "{}{}\n",
                    h.global_queue, now.workers.size(), h.spare_workers, h.searching_workers,
-                   h.sysmon_tick_us, h.sysmon_wakes_at_ns == stats::kNever ? "asleep" : "watching");
+                   h.sysmon_tick_us, h.sysmon_wakes_at_ns == stats::kNever ? "asleep" : "watching",
+                   h.kept_back_carriers == 0
+                       ? ""
+                       : fmt::format(", {} carriers kept back", h.kept_back_carriers));
   }
   fmt::format_to(
       out, "{:>7} {:>8} {:>5} {:>6} {:>5} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
@@ -171,16 +174,17 @@ std::string stat_json(const Statistics& s, bool tasks) {
   std::string text;
   Text out(text);
   const stats::Snapshot& h = s.head;
-  fmt::format_to(
-      out,
-      "{{\"pid\": {}, \"release\": {}, \"startedNanos\": {}, \"realtimeNanos\": {}, "
-      "\"monotonicNanos\": {}, \"tasksCreated\": {}, \"tasksCompleted\": {}, "
-      "\"tasksAlive\": {}, \"globalQueue\": {}, \"idleCarriers\": {}, \"spareWorkers\": {}, "
-      "\"searchingWorkers\": {}, \"sysmonTickMicros\": {}, \"sysmonAsleep\": {},\n"
-      " \"carriers\": [",
-      s.pid, in_json(s.release), s.started_ns, h.realtime_ns, h.monotonic_ns, h.tasks_created,
-      h.tasks_completed, h.tasks_alive, h.global_queue, h.idle_carriers, h.spare_workers,
-      h.searching_workers, h.sysmon_tick_us, h.sysmon_wakes_at_ns == stats::kNever);
+  fmt::format_to(out,
+                 "{{\"pid\": {}, \"release\": {}, \"startedNanos\": {}, \"realtimeNanos\": {}, "
+                 "\"monotonicNanos\": {}, \"tasksCreated\": {}, \"tasksCompleted\": {}, "
+                 "\"tasksAlive\": {}, \"globalQueue\": {}, \"idleCarriers\": {}, "
+                 "\"keptBackCarriers\": {}, \"spareWorkers\": {}, "
+                 "\"searchingWorkers\": {}, \"sysmonTickMicros\": {}, \"sysmonAsleep\": {},\n"
+                 " \"carriers\": [",
+                 s.pid, in_json(s.release), s.started_ns, h.realtime_ns, h.monotonic_ns,
+                 h.tasks_created, h.tasks_completed, h.tasks_alive, h.global_queue, h.idle_carriers,
+                 h.kept_back_carriers, h.spare_workers, h.searching_workers, h.sysmon_tick_us,
+                 h.sysmon_wakes_at_ns == stats::kNever);
   const char* separator = "";
   for (const CarrierRecord& c : s.carriers) {
     fmt::format_to(out,
@@ -251,6 +255,11 @@ std::string stat_openmetrics(const Statistics& s) {
                  "# HELP wisp_global_queue_length Tasks in the global queue.\n"
                  "wisp_global_queue_length {}\n",
                  s.head.global_queue);
+  fmt::format_to(out,
+                 "# TYPE wisp_kept_back_carriers gauge\n"
+                 "# HELP wisp_kept_back_carriers Carriers that are not wanted at present.\n"
+                 "wisp_kept_back_carriers {}\n",
+                 s.head.kept_back_carriers);
   fmt::format_to(out,
                  "# TYPE wisp_tasks_created counter\n# HELP wisp_tasks_created Tasks created.\n"
                  "wisp_tasks_created_total {}\n",

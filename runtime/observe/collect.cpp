@@ -236,6 +236,7 @@ size_t collect(void* to, size_t room) {
   snapshot.sysmon_wakes_at_ns = sysmon_wakes_at();
   snapshot.global_queue = s.global.size();
   snapshot.idle_carriers = s.idle.idle();
+  snapshot.kept_back_carriers = s.idle.kept_back();
   snapshot.spare_workers = s.idle.spares();
   snapshot.searching_workers = s.idle.searching();
   snapshot.pump_watched = s.idle.polling() != 0 ? 1 : 0;

@@ -26,7 +26,7 @@ namespace wisp::stats {
 
 constexpr char kMemfdName[] = "wisp-statistics";
 constexpr uint64_t kMagic = 0x3153544154535757ull;  // "WWSTATS1"
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr uint32_t kHeaderSize = 4096;
 constexpr uint32_t kNameSize = 16;
 constexpr uint32_t kNone = ~0u;
@@ -81,6 +81,7 @@ struct Snapshot {
   uint32_t global_queue, idle_carriers, spare_workers, searching_workers;
   uint32_t pump_watched, pump_present;  // a worker waits in the event pump; there is a pump
   uint32_t pooled_tasks, tasks_left_out;
+  uint32_t kept_back_carriers, reserved;
 };
 
 struct CarrierRecord {

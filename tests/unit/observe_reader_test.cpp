@@ -67,6 +67,7 @@ std::string sample() {
   }
   head.size = data.size();
   head.realtime_ns = head.monotonic_ns = 5'000'000'000;
+  head.kept_back_carriers = 2;
   memcpy(data.data(), &head, sizeof head);
   return data;
 }
@@ -96,7 +97,13 @@ TEST(ObserveReader, ReadsWhatARuntimeWrites) {
   EXPECT_EQ(s.tasks[0].id, 1u);
   EXPECT_EQ(task_name(s.tasks[41]), "task-42");
   EXPECT_EQ(s.queue_of.at(14), 2u);
-  EXPECT_NE(stat_text(s, nullptr, true).find("task-42"), std::string::npos);
+  std::string text = stat_text(s, nullptr, true);
+  EXPECT_NE(text.find("task-42"), std::string::npos);
+  EXPECT_NE(text.find(", 2 carriers kept back\n"), std::string::npos) << text;
+  EXPECT_NE(stat_json(s, false).find("\"keptBackCarriers\": 2, "), std::string::npos);
+  EXPECT_NE(stat_openmetrics(s).find("\nwisp_kept_back_carriers 2\n"), std::string::npos);
+  s.head.kept_back_carriers = 0;
+  EXPECT_EQ(stat_text(s, nullptr, true).find("kept back"), std::string::npos);
 }
 
 TEST(ObserveReader, LongerAndShorterRecordsOfOtherReleases) {
