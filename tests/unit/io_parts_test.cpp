@@ -6,7 +6,8 @@
 
 #include "io/epoll_set.h"
 #include "io/event_pump.h"
-#include "scheduler/poller.h"
+#include "scheduler/internal.h"
+#include "scheduler/width.h"
 #include "sync/sleep.h"
 #include "unit/io_support.h"
 
@@ -67,6 +68,52 @@ TEST_F(IoParts, AWaiterIsFollowed) {
     }
     ADD_FAILURE() << "the other carriers do not rest";
   }});
+}
+
+// Until `holds`, which is found from outside.
+bool meanwhile(std::atomic<bool>* stop, const std::function<bool()>& holds,
+               std::initializer_list<std::function<void()>> tasks) {
+  bool held = false;
+  std::thread watcher([&] {
+    held = until(holds);
+    *stop = true;
+  });
+  run_tasks(tasks);
+  watcher.join();
+  return held;
+}
+
+TEST_F(IoParts, FewCarriersAreWantedWhereTasksWait) {
+  uint32_t all = g_scheduler.carrier_count;
+  if (all < Width::kMany) GTEST_SKIP() << "all of so few are wanted";
+  auto wanted = [] { return g_scheduler.width(); };
+  Pipe there, back;
+  std::atomic<bool> stop{false};
+  auto ask = [&] {
+    char c = 'x';
+    while (!stop && ::write(there.out, &c, 1) == 1 && io::read(back.in, &c, 1) == 1) {
+    }
+    close_fd(there.out);
+  };
+  auto answer = [&] {
+    char c;
+    while (io::read(there.in, &c, 1) == 1) EXPECT_EQ(::write(back.out, &c, 1), 1);
+  };
+  EXPECT_TRUE(meanwhile(&stop, [&] { return wanted() == Width::least(all); }, {ask, answer}));
+  close_fd(there.in), close_fd(back.in), close_fd(back.out);
+
+  stop = false;
+  auto switches = [&] { yield_until([&] { return stop.load(); }); };
+  auto many = [&] {
+    Latch over(2 * all);
+    for (uint32_t i = 0; i < 2 * all; ++i)
+      spawn([&] {
+        switches();
+        over.count_down();
+      });
+    over.wait();
+  };
+  EXPECT_TRUE(meanwhile(&stop, [&] { return wanted() == all; }, {many}));
 }
 
 // Its instance looks for its events where it was when it was put in.
