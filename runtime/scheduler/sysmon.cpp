@@ -222,15 +222,17 @@ static void look_at_pump(Findings* f) {
 
 static void set_width() {
   Scheduler& s = g_scheduler;
-  uint64_t now = ticks(), busy = 0;
-  Width::Seen seen{now / g_ticks_per_us, 0, 0, 0};
+  uint64_t now = ticks(), busy = 0, run = 0;
+  Width::Seen seen{now / g_ticks_per_us, 0, 0, 0, 0};
   for (uint32_t i = 0; i < s.carrier_count; ++i) {
     busy += s.carriers[i].busy.up_to(now);
+    run += s.carriers[i].run_ticks.load(std::memory_order_relaxed);
     seen.switches += s.carriers[i].switches.load(std::memory_order_relaxed);
   }
   for (uint32_t i = 0; i < pump_parts(); ++i)
     seen.woken += g_pump_parts[i].woken.load(std::memory_order_relaxed);
   seen.busy_us = busy / g_ticks_per_us;
+  seen.run_us = run / g_ticks_per_us;
   s.idle.keep_back(s.carrier_count - g_width.look(seen, s.width(), s.carrier_count));
 }
 

@@ -11,7 +11,8 @@ using wisp::Width;
 // many go to tasks that descriptors have woken. What is wanted in the end, after so many windows.
 struct Load {
   Width width;
-  Width::Seen seen{Width::kWindowUs, 0, 0, 0};
+  Width::Seen seen{Width::kWindowUs, 0, 0, 0, 0};
+  uint64_t slice_us = 10;
   uint32_t carriers, wanted;
   explicit Load(uint32_t of) : carriers(of), wanted(of) {}
 
@@ -22,6 +23,7 @@ struct Load {
       seen.now_us += Width::kWindowUs;
       seen.busy_us += static_cast<uint64_t>(busy(wanted) * Width::kWindowUs);
       seen.switches += 1600;
+      seen.run_us += 1600 * slice_us;
       seen.woken += 100 * woken;
     }
     return wanted;
@@ -65,6 +67,15 @@ TEST(Width, WhoComputesHasAllOfThem) {
   EXPECT_EQ(load.after(100, work_for(2), 0), 16u);
   EXPECT_EQ(load.after(100, work_for(2), 1), 8u) << "one of sixteen switches";
   EXPECT_EQ(load.after(100, work_for(2), 0), 16u);
+}
+
+TEST(Width, WhoTakesLongHasAllOfThem) {
+  Load load(16);
+  EXPECT_EQ(load.after(100, work_for(2)), 8u);
+  load.slice_us = Width::kBriefUs + 1;
+  EXPECT_EQ(load.after(100, work_for(2)), 16u);
+  load.slice_us = Width::kBriefUs;
+  EXPECT_EQ(load.after(100, work_for(2)), 8u);
 }
 
 TEST(Width, NothingIsLearntFromWhatDoesNotMove) {
