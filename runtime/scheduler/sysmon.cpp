@@ -159,10 +159,10 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     return;
   }
   f->waiting = true;
-  if (due && !retake(c, t))
-    fire_timers(c, nullptr, now_ns);
-  else if (!due)
-    retake(c, t);
+  if (retake(c, t)) return;
+  // It is inside the runtime, for long: others have to come here.
+  if (due) fire_timers(c, nullptr, now_ns);
+  if (s.idle.idle() != 0) wake_searcher(Noticer::SysMonitor);
 }
 
 // For ever it may sleep only while every carrier is in the idle set. A carrier without a task is

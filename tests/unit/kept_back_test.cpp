@@ -31,6 +31,19 @@ void on_a_kept_carrier(const std::function<void()>& f) {
   if (!until([&] { return over.load(); })) abort();  // the task uses this stack
 }
 
+// A task inside the runtime keeps its carrier whatever SysMonitor does.
+TEST_F(KeptBack, WhoIsStuckForLongIsHelped) {
+  bool helped = false;
+  on_a_kept_carrier([&] {
+    usleep(20'000);  // many ticks
+    std::atomic<bool> ran{false};
+    spawn([&] { ran = true; });
+    helped = until([&] { return ran.load(); });
+    if (!helped) abort();
+  });
+  EXPECT_TRUE(helped);
+}
+
 TEST_F(KeptBack, WhoIsStuckIsHelped) {
   bool helped = false;
   on_a_kept_carrier([&] {
@@ -61,7 +74,7 @@ bool calls_for_help() {
 }
 
 TEST_F(KeptBack, WhoHasMuchToDoCallsForHelp) {
-  constexpr int kTries = 10;  // SysMonitor's look may come just then
+  constexpr int kTries = 40;  // SysMonitor's look may come just then
   int with_long = 0, with_brief = 0;
   // Of this test's own: carriers are as the former tests have left them.
   uint64_t run[2] = {}, switches[2] = {};
@@ -78,8 +91,7 @@ TEST_F(KeptBack, WhoHasMuchToDoCallsForHelp) {
   for (int i = 0; i < kTries; ++i) with_long += one(1000);
   for (int i = 0; i < kTries; ++i) with_brief += one(5);
   one(1'000'000);  // nobody else is taken for brief
-  EXPECT_GT(with_long, kTries / 2);
-  EXPECT_LT(with_brief, kTries / 2);
+  EXPECT_GT(with_long, with_brief + kTries / 4);
 }
 
 }  // namespace
