@@ -116,9 +116,8 @@ TEST_F(PumpParts, TheNeglectedOnesAreLookedAt) {
   if (!until([&] { return over && holding == 0; })) abort();  // the tasks use this stack
 }
 
-// A group's own part for who works beside others; the first one for who is alone, so that he finds
-// what his tasks send each other.
-TEST_F(PumpParts, ABusyCarrierWantsItsOwn) {
+// On all carriers at once, each kept busy until all have asked: for how many `holds`.
+int on_all_carriers(const std::function<bool(uint32_t part)>& holds) {
   std::atomic<int> right{0}, arrived{0}, asked{0}, done{0};
   for (int i = 0; i < carriers(); ++i)
     spawn([&] {
@@ -126,40 +125,34 @@ TEST_F(PumpParts, ABusyCarrierWantsItsOwn) {
         RuntimeEntry entry;  // no hand-off: the carrier stays
         ++arrived;
         until([&] { return arrived == carriers() && g_scheduler.idle.idle() == 0; });
-        if (pump_part_wanted() == current_task()->carrier->part) ++right;
+        if (holds(current_task()->carrier->part)) ++right;
         ++asked;
         until([&] { return asked == carriers(); });
       }
       ++done;
     });
   if (!until([&] { return done == carriers(); })) abort();  // the tasks use this stack
-  EXPECT_EQ(right, carriers());
+  return right;
+}
+
+// A group's own part for who works beside others; the first one for who is alone, so that he finds
+// what his tasks send each other.
+TEST_F(PumpParts, ABusyCarrierWantsItsOwn) {
+  EXPECT_EQ(on_all_carriers([](uint32_t part) { return pump_part_wanted() == part; }), carriers());
 }
 
 // A carrier that is not wanted leaves what it has to those that are.
 TEST_F(PumpParts, BeyondTheWidthNothingIsKept) {
   if (carriers() < 4) GTEST_SKIP() << "with one alone all is in the first part";
   uint32_t half = g_scheduler.carrier_count / 2;
-  std::atomic<int> right{0}, arrived{0}, asked{0}, done{0};
-  for (int i = 0; i < carriers(); ++i)
-    spawn([&] {
-      {
-        RuntimeEntry entry;  // no hand-off: the carrier stays
-        ++arrived;
-        until([&] { return arrived == carriers() && g_scheduler.idle.idle() == 0; });
-        bool wanted = current_task()->carrier->part == 0;
-        // SysMonitor may want more meanwhile.
-        right += until([&] {
-          g_scheduler.idle.keep_back(half);
-          return pump_part_wanted() == 0 && pump_part_wanted(1) == 0 &&
-                 pump_part_wanted(0) == (wanted ? 0 : kAnyPart);
-        });
-        ++asked;
-        until([&] { return asked == carriers(); });
-      }
-      ++done;
+  int right = on_all_carriers([&](uint32_t part) {
+    // SysMonitor may want more meanwhile.
+    return until([&] {
+      g_scheduler.idle.keep_back(half);
+      return pump_part_wanted() == 0 && pump_part_wanted(1) == 0 &&
+             pump_part_wanted(0) == (part == 0 ? 0 : kAnyPart);
     });
-  if (!until([&] { return done == carriers(); })) abort();  // the tasks use this stack
+  });
   g_scheduler.idle.keep_back(0);
   EXPECT_EQ(right, carriers());
 }
