@@ -4,6 +4,7 @@
 #include <setjmp.h>
 
 #include "interpose/entry.h"
+#include "scheduler/own_thread.h"
 #include "signal/actions.h"
 #include "signal/task_signals.h"
 
@@ -11,6 +12,13 @@ using namespace wisp;
 
 WISP_EXPORT int sigaction(int sig, const struct sigaction* act, struct sigaction* old) noexcept {
   return action_set(sig, act, old);
+}
+
+// The kernel keeps the stack with the kernel thread: the task stays there (scheduler/own_thread.h).
+WISP_EXPORT int sigaltstack(const stack_t* stack, stack_t* old) noexcept {
+  real::ensure();
+  if (stack != nullptr && calling_task() != nullptr) own_threads_watch();
+  return real::sigaltstack(stack, old);
 }
 
 static sighandler_t install(int sig, sighandler_t handler, int flags, bool mask_itself) {

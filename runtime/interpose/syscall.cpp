@@ -127,6 +127,8 @@ WISP_EXPORT long syscall(long number, ...) {
     case SYS_rseq:
       if (current_task() != nullptr) return answer(-ENOSYS);
       break;
+    case SYS_sigaltstack:
+      return sigaltstack(reinterpret_cast<const stack_t*>(a), reinterpret_cast<stack_t*>(b));
     case SYS_tgkill:
       if (long result; a == kernel::getpid() && signal_task(b, c, &result)) return answer(result);
       break;

@@ -1,4 +1,4 @@
-// See environment.h. Works on environ in place and keeps the strings it takes out.
+// See environment.h. Works in environ's array and keeps the strings it takes out.
 #include "jvm/environment.h"
 
 #include <stdlib.h>
@@ -43,9 +43,16 @@ static bool strip_preload(char* list) {
   return to != list;
 }
 
+// What stays moves to the end of the array: the kernel puts the auxiliary vector behind it, and
+// programs find that by the first null after the environment (Go's runtime in a shared library,
+// from the arguments: sysargs in its os_linux.go). In the room before stands what stays, once more.
 void environment_take_out() {
-  char** to = environ;
-  for (char** from = environ; from != nullptr && *from != nullptr; ++from) {
+  static char nothing[] = "";
+  if (environ == nullptr) return;
+  char** end = environ;
+  while (*end != nullptr) ++end;
+  char** to = end;
+  for (char** from = end; from-- != environ;) {
     bool keep = true;
     if (is_preload(*from)) {
       char* copy = g_taken_count < kMaxTaken ? strdup(*from) : nullptr;
@@ -55,9 +62,10 @@ void environment_take_out() {
       if (g_taken_count < kMaxTaken) g_taken[g_taken_count++] = *from;
       keep = false;
     }
-    if (keep) *to++ = *from;
+    if (keep) *--to = *from;
   }
-  if (to != nullptr) *to = nullptr;
+  for (char** gap = environ; gap != to; ++gap) *gap = to != end ? *to : nothing;
+  environ = to;
 }
 
 char** environment_put_back(char* const envp[]) {

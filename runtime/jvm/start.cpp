@@ -20,6 +20,7 @@
 #include "io/epoll_set.h"
 #include "io/ring.h"
 #include "jvm/environment.h"
+#include "jvm/go_library.h"
 #include "jvm/observer.h"
 #include "jvm/start_checks.h"
 #include "observe/publisher.h"
@@ -28,6 +29,7 @@
 #include "platform/clock.h"
 #include "platform/kernel.h"
 #include "platform/log.h"
+#include "scheduler/own_thread.h"
 #include "scheduler/trace_ring.h"
 #include "signal/task_signals.h"
 #include "sync/join.h"
@@ -119,6 +121,7 @@ bool make_task(const void* caller) {
     self.next_create_is_java = false;
     return true;
   }
+  if (!own_threads_watched() && in_go_library(caller)) own_threads_watch();
   // The launcher's own thread, which becomes the Java thread `main`, the first of all.
   self.next_java_id = 1;
   return in_launcher_library(caller) &&
@@ -195,6 +198,7 @@ __attribute__((constructor)) static void start() {
     return;
   }
   signals_start();
+  if (any_go_library()) own_threads_watch();
   g_after_dlopen = &late_modules_check;
   g_exec_environment = &environment_for_exec;
   g_before_exit = &report_statistics;

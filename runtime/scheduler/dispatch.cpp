@@ -10,6 +10,7 @@
 // own stack first (which frees the task it leaves), and waits there.
 #include "scheduler/internal.h"
 #include "scheduler/lent.h"
+#include "scheduler/own_thread.h"
 #include "scheduler/pick.h"
 
 namespace wisp {
@@ -197,18 +198,24 @@ static inline void note_parked(WispTask* self) {
 }
 
 // Somebody looks: the same, with a note of it.
-static WISP_NOINLINE void park_observed(WispTask* self) {
+static WISP_NOINLINE void park_observed(WispTask* self, uint64_t deadline_ns) {
   if (tracing()) self->left_by = TraceKind::Park;
   note_parked(self);
   uint64_t left = logs(LogKind::Park) ? ticks() : 0;
-  switch_out(self);
+  if (waits_on_own_thread(self)) {
+    wait_on_own_thread(self, deadline_ns);
+  } else {
+    if (deadline_ns != 0) timer_arm(self, deadline_ns);
+    switch_out(self);
+    if (deadline_ns != 0) timer_disarm(self);
+  }
   if (tracing()) trace_stayed(self);
   if (left != 0) log_park(self, left);
 }
 
 void park_current(WispTask* self) {
   if (WISP_UNLIKELY(observed() != 0)) {
-    park_observed(self);
+    park_observed(self, 0);
     return;
   }
   note_parked(self);
@@ -224,8 +231,13 @@ void account_io_wait(WispTask* self, uint64_t left) {
 }
 
 void park_current_until(WispTask* self, uint64_t deadline_ns) {
+  if (WISP_UNLIKELY(observed() != 0)) {
+    park_observed(self, deadline_ns);
+    return;
+  }
   timer_arm(self, deadline_ns);
-  park_current(self);
+  note_parked(self);
+  switch_out(self);
   timer_disarm(self);
 }
 
@@ -236,6 +248,10 @@ static inline void leaves_ready(WispTask* self) {
 }
 
 void yield_current(WispTask* self) {
+  if (keeps_thread()) {
+    yield_on_own_thread(self);
+    return;
+  }
   Carrier* c = self->carrier;
   if (WISP_UNLIKELY(c == nullptr)) {
     // Handed off: here it becomes a task again. (Going on as a plain thread until it parks would
@@ -285,10 +301,13 @@ bool make_way_is_due() {
   const WispTask* self = current_task();
   const Carrier* c = self->carrier;
   if (c == nullptr) return false;
-  if (c->next.load(std::memory_order_relaxed) != nullptr) return true;
-  uint64_t now = ticks();
-  return now - self->dispatched_at >= us_to_ticks(kLongRunUs) &&
-         (c->anything_queued() || g_scheduler.global.has_answers() || poll_is_due(c->part, now));
+  if (c->next.load(std::memory_order_relaxed) == nullptr) {
+    uint64_t now = ticks();
+    if (now - self->dispatched_at < us_to_ticks(kLongRunUs)) return false;
+    if (!c->anything_queued() && !g_scheduler.global.has_answers() && !poll_is_due(c->part, now))
+      return false;
+  }
+  return !keeps_thread();
 }
 
 void make_way() {
@@ -352,6 +371,7 @@ void exit_current(WispTask* self, void* result) {
   else
     g_scheduler.completed_elsewhere.fetch_add(1, std::memory_order_relaxed);
   self->state.store(TaskState::Dead, std::memory_order_relaxed);
+  if (own_threads_watched()) own_thread_over(self);
   self->recycle_on_leave = g_task_exiting(self);
   switch_out(self);
   fatal("a dead task ran");

@@ -124,15 +124,15 @@ bool log_want(uint32_t kinds, uint64_t park_ticks, uint64_t handoff_ticks) {
     SpinGuard guard(g_log_lock);
     g_log = reinterpret_cast<LogEvent*>(memory);
   }
-  if (kinds != 0 && (observed() & ~kTraceBit) == 0) {  // left from the last time
+  if (kinds != 0 && (observed() & ~kNoLogs) == 0) {  // left from the last time
     RuntimeEntry entry;
     SpinGuard guard(g_log_lock);
     g_log_count = 0;
   }
   g_observed.park_ticks.store(park_ticks, std::memory_order_relaxed);
   g_observed.handoff_ticks.store(handoff_ticks, std::memory_order_relaxed);
-  observe_flag(~kinds & ~kTraceBit, false);
-  observe_flag(kinds & ~kTraceBit, true);
+  observe_flag(~kinds & ~kNoLogs, false);
+  observe_flag(kinds & ~kNoLogs, true);
   return true;
 }
 

@@ -17,6 +17,9 @@ namespace wisp {
 enum class LogKind : uint8_t { Start, End, Park, Steal, HandOff, Preempt };
 constexpr uint32_t log_bit(LogKind kind) { return 1u << static_cast<uint32_t>(kind); }
 constexpr uint32_t kTraceBit = 1u << 31;  // the trace is on (trace.h)
+constexpr uint32_t kOwnThreadBit = 1u
+                                   << 30;  // tasks may have to stay where they are (own_thread.h)
+constexpr uint32_t kNoLogs = kTraceBit | kOwnThreadBit;
 
 struct LogEvent {
   uint64_t begin, end;  // ticks; equal where nothing lasts
@@ -43,7 +46,7 @@ struct LogScope {
 };
 
 struct alignas(kCacheLine) Observed {
-  // 0: nobody looks, which is all that a switch asks. Bits of LogKind, and kTraceBit.
+  // 0: nobody looks, which is all that a switch asks. Bits of LogKind, and kNoLogs.
   std::atomic<uint32_t> flags{0};
   std::atomic<uint64_t> park_ticks{0}, handoff_ticks{0};  // shorter ones are not logged
 };

@@ -68,6 +68,13 @@ void switch_out(WispTask* self);
 // Of `wall` ticks that a task has been on `w` up to now, those that the processor spent on it.
 // Reads the kernel's clock.
 uint64_t measured_cpu(const Worker* w, uint64_t wall);
+// --- blocking_region.cpp: a task that blocks in the kernel; called by itself, inside the runtime
+// Its carrier, if it has one, goes to others.
+void leave_carrier(WispTask* task);
+// With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as a
+// plain thread until it next parks.
+void take_carrier(WispTask* task);
+// --- dispatch.cpp
 // The task goes on without its carrier, or (null) with one again: what it has used so far is
 // charged to the carrier and to it.
 void account_lent(WispTask* task, Carrier* carrier);

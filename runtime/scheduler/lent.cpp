@@ -12,6 +12,7 @@
 
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
+#include "scheduler/own_thread.h"
 
 namespace wisp {
 
@@ -67,7 +68,8 @@ bool set_weight(const Lent& l, int base, int added) {
   Worker* w = l.worker;
   SpinGuard guard(w->weight_lock);
   if (!still(l) || l.task->full_weight.load(std::memory_order_relaxed) != 0) return false;
-  if (w->stays.load(std::memory_order_relaxed)) return false;
+  // It could not give the weight back by leaving its kernel thread.
+  if (w->stays.load(std::memory_order_relaxed) || own_threads_watched()) return false;
   int now = w->nice_added.load(std::memory_order_relaxed);
   if (base + added > kLightest) added = kLightest - base;
   if (now == 0 && added < kFirst) return false;
@@ -182,7 +184,8 @@ void FullWeight::begin(WispTask* self) {
       SpinGuard guard(w->weight_lock);
       if (take_away_added(w) || inside) return;
     }
-    yield_current(self);  // refused: on another kernel thread, then; this one ends
+    if (own_threads_watched()) return;  // made lighter before that was known, and it cannot leave
+    yield_current(self);                // refused: on another kernel thread, then; this one ends
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "platform/real.h"
 #include "scheduler/internal.h"
-#include "scheduler/lent.h"
+#include "scheduler/own_thread.h"
 #include "scheduler/pick.h"
 #include "scheduler/task_pool.h"
 
@@ -103,8 +103,13 @@ static WISP_NOINLINE uint64_t ready_observed(WispTask* task, const ThreadSelf& m
 void ready(WispTask* task) {
   ThreadSelf& me = thread_self();
   uint64_t stamp = 0;
-  if (WISP_UNLIKELY(observed() != 0)) stamp = ready_observed(task, me);
+  uint32_t looks = observed();
+  if (WISP_UNLIKELY((looks & ~kOwnThreadBit) != 0)) stamp = ready_observed(task, me);
   task->state.store(TaskState::Ready, std::memory_order_relaxed);
+  if (WISP_UNLIKELY(looks != 0) && waits_on_own_thread(task)) {
+    wake_on_own_thread(task);
+    return;
+  }
   if (WISP_UNLIKELY(me.collect != nullptr)) {
     me.collect->append(task);
     return;
@@ -146,54 +151,6 @@ void runtime_leave_slow(ThreadSelf& self) {
   // A vfork child that gave a lock back: the signals are its parent's, who delivers them.
   if (self.straight != 0) return;
   if (g_deliver_signals != nullptr) g_deliver_signals(self);
-}
-
-BlockingRegion::BlockingRegion() : task_(current_task()) {
-  if (task_ == nullptr) return;
-  ThreadSelf& me = thread_self();
-  me.depth.fetch_add(1, std::memory_order_relaxed);
-  compiler_barrier();
-  if (!task_->handoff.is_none()) runtime_enter_slow(task_);
-  task_->region_end.store(~0ull, std::memory_order_relaxed);
-  if (logs(LogKind::HandOff)) began_ = ticks();
-  if (Carrier* c = task_->carrier) {
-    Worker* w = task_->worker.load(std::memory_order_relaxed);
-    account_lent(task_, c);
-    trace(c, TraceKind::HandOff, task_);
-    task_->carrier = nullptr;
-    w->carrier = nullptr;
-    task_->handoff.set(HandOff::Taken);
-    bump(c->handoffs);
-    task_->times_handed_off.fetch_add(1, std::memory_order_relaxed);
-    c->current.store(nullptr, std::memory_order_release);
-    give_away(c);
-  }
-  compiler_barrier();
-  uint32_t d = me.depth.fetch_sub(1, std::memory_order_relaxed) - 1;
-  compiler_barrier();
-  // A signal that came meanwhile was put off, and is blocked in the kernel until it is delivered:
-  // it would not interrupt the call that follows, nor would the next ones.
-  if (WISP_UNLIKELY(d == 0 && me.pending_signals.load(std::memory_order_relaxed) != 0))
-    runtime_leave_slow(me);
-}
-
-BlockingRegion::~BlockingRegion() {
-  if (task_ == nullptr) return;
-  RuntimeEntry entry;
-  Worker* w = task_->worker.load(std::memory_order_relaxed);
-  // With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as
-  // a plain thread until it next parks.
-  if (task_->carrier == nullptr && lent_take_carrier(w) != nullptr) {
-    Carrier* c = w->carrier;
-    account_lent(task_, nullptr);
-    task_->carrier = c;
-    task_->handoff.set(HandOff::None);
-    bump(c->switches);
-    trace(c, TraceKind::Run, task_);
-    c->current.store(task_, std::memory_order_release);
-  }
-  task_->region_end.store(ticks(), std::memory_order_relaxed);
-  if (WISP_UNLIKELY(began_ != 0)) log_event(LogKind::HandOff, task_, task_->carrier, began_);
 }
 
 uint64_t task_cpu_ns(const WispTask* task) {

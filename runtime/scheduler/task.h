@@ -98,6 +98,11 @@ struct alignas(kCacheLine) WispTask {
   // relaxed.
   std::atomic<uint8_t> full_weight{0};
 
+  // own_thread.h: its kernel thread waits for it, on this word. Written by the task before its
+  // waiter is queued.
+  std::atomic<bool> own_thread{false};
+  std::atomic<uint32_t> own_wake{0};
+
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen
   std::atomic<uint64_t> cpu_ticks{0};  // time on a carrier or worker, up to the last switch

@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include "scheduler/internal.h"
+#include "scheduler/own_thread.h"
 #include "signal/internal.h"
 
 namespace wisp {
@@ -39,6 +40,7 @@ static void defer(ThreadSelf& self, int sig, siginfo_t* info, void* context) {
   *saved_mask(context) |= bit_of(sig);
   deferred_here(self).fetch_or(bit_of(sig), std::memory_order_relaxed);
   self.pending_signals.fetch_or(kDeferredMark, std::memory_order_relaxed);
+  if (self.task != nullptr) own_thread_has_signal(self.task);
   // It may have looked for signals already, be on its way into the event pump, and not wake up for
   // a second one, which is blocked. In the pump it notices by itself, being interrupted.
   if (self.worker == nullptr) return;

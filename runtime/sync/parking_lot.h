@@ -15,6 +15,7 @@
 
 #include "platform/clock.h"
 #include "platform/spin_lock.h"
+#include "scheduler/own_thread.h"
 #include "scheduler/scheduler.h"
 #include "sync/waiter.h"
 
@@ -34,6 +35,7 @@ class ParkingLot {
   template <typename F>
   static bool enqueue(const void* key, Waiter* w, F&& still_wanted) {
     w->task = current_task();
+    if (own_threads_watched() && w->task != nullptr) note_own_thread(w->task);
     w->wake.store(0, std::memory_order_relaxed);
     Bucket& b = bucket_of(key);
     SpinGuard guard(b.lock);

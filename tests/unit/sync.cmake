@@ -2,6 +2,7 @@
 # the environment, so the same cases run with 1, 2 (the default) and 4.
 wisp_unit_test(wisp_sync_test
   SOURCES
+    unit/own_thread_test.cpp
     unit/sync_barrier_test.cpp
     unit/sync_condition_test.cpp
     unit/sync_futex_test.cpp

@@ -30,6 +30,10 @@ TEST(Environment, TakesOutWhatIsOursAndPutsItBack) {
   EXPECT_EQ(as_set(environ),
             (std::set<std::string>{"PATH=/bin", "LD_PRELOAD=/a/libfirst.so:/b/libmylibwisp.so",
                                    "WISPY=stays"}));
+  // Who walks along the array from where the arguments end comes to the same end: the kernel's
+  // auxiliary vector stands behind it.
+  for (char** at = envp; at != envp + 5; ++at) EXPECT_NE(*at, nullptr);
+  EXPECT_EQ(environ + as_set(environ).size(), envp + 5);
 
   static char added[] = "LD_LIBRARY_PATH=/jre/lib";
   char* next[] = {path, preload, added, other, nullptr};
@@ -42,6 +46,13 @@ TEST(Environment, TakesOutWhatIsOursAndPutsItBack) {
           "WISP_OPTIONS=carriers=2",
           "LD_PRELOAD=/a/libfirst.so:/opt/wisp/lib/libwisp.so /b/libmylibwisp.so libwisp.so"}));
   free(complete);
+
+  static char* only_ours[] = {wisp, options, nullptr};
+  environ = only_ours;
+  wisp::environment_take_out();
+  EXPECT_EQ(environ, only_ours + 2);
+  EXPECT_EQ(*environ, nullptr);
+  for (char** at = only_ours; at != environ; ++at) EXPECT_STREQ(*at, "");
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+// Tasks that have to stay on the kernel thread they are on.
+//
+// The kernel keeps an alternate signal stack (sigaltstack(2)) with the kernel thread. A program
+// that sets one counts on finding it again, and nobody else may be put onto it: Go's runtime in a
+// shared library gives one to each thread that calls into it, by a system call of its own, and ends
+// the process when a signal comes in without it. So while a task's kernel thread has one, the task
+// waits as a plain thread does: its carrier goes to others, and the kernel thread sleeps until the
+// task is woken. From then on it goes on without a carrier, and its calls on descriptors are
+// libc's.
+//
+// The kernel is asked at each wait, which costs a system call, and only once somebody may have set
+// one (own_threads_watch): bit kOwnThreadBit of `observed`.
+#pragma once
+#include "scheduler/event_log.h"
+
+namespace wisp {
+
+// From now on tasks may have signal stacks. For the life of the process; any thread, any time.
+void own_threads_watch();
+inline bool own_threads_watched() { return WISP_UNLIKELY((observed() & kOwnThreadBit) != 0); }
+
+// The calling task has to stay on this kernel thread now.
+bool keeps_thread_now();
+inline bool keeps_thread() { return own_threads_watched() && keeps_thread_now(); }
+// Before `self` queues its waiter: who finds that then knows how to wake it.
+void note_own_thread(WispTask* self);
+inline bool waits_on_own_thread(const WispTask* task) {
+  // relaxed: written before the waiter was queued, and who wakes it has held that bucket's lock.
+  return own_threads_watched() && task->own_thread.load(std::memory_order_relaxed);
+}
+
+// Outside the runtime, before a call that may block: true if the calling task has to stay here.
+// Then it has no carrier any more, and calls what it likes as a plain thread.
+bool leave_for_own_thread(WispTask* self);
+inline bool goes_on_alone(WispTask* self) {
+  return own_threads_watched() &&
+         (self->own_thread.load(std::memory_order_relaxed) || leave_for_own_thread(self));
+}
+
+// In place of leaving the stack. deadline_ns: CLOCK_MONOTONIC, 0 = none; what it ends with stands
+// in the task's waiter, as after a park.
+void wait_on_own_thread(WispTask* self, uint64_t deadline_ns);
+// In place of queueing it. The task has been taken out of the parking lot.
+void wake_on_own_thread(WispTask* task);
+// A signal was put off on the calling task's kernel thread: it may be about to sleep there.
+void own_thread_has_signal(WispTask* self);
+void yield_on_own_thread(WispTask* self);
+// The task ends: nothing of it stays with the kernel thread.
+void own_thread_over(WispTask* self);
+
+}  // namespace wisp
