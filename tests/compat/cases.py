@@ -81,6 +81,20 @@ simple("jni-int", "JniCases", LIB / "libjni_cases.so", LIB / "liblate.so", "loca
        flags=["-Xint"])
 
 
+def go_calls(name, library, *flags):
+    """A library of Go in the JVM; `bare`: without its build id."""
+    def run(c):
+        if not library.exists():
+            raise Missing("no Go here to build the library with")
+        return c.java("GoCalls", LIB / "libgo_calls.so", library, flags=flags)
+    CASES[name] = run
+
+
+go_calls("jni-go", LIB / "liblibrary_go.so")
+go_calls("jni-go-bare", LIB / "liblibrary_go_bare.so")
+go_calls("jni-go-int", LIB / "liblibrary_go.so", "-Xint")
+
+
 @case("jni-signal-chaining")
 def chaining(c):
     """The JDK's libjsig.so in LD_PRELOAD, as its documentation says, in front of ours."""
