@@ -301,13 +301,10 @@ bool make_way_is_due() {
   const WispTask* self = current_task();
   const Carrier* c = self->carrier;
   if (c == nullptr) return false;
-  if (c->next.load(std::memory_order_relaxed) == nullptr) {
-    uint64_t now = ticks();
-    if (now - self->dispatched_at < us_to_ticks(kLongRunUs)) return false;
-    if (!c->anything_queued() && !g_scheduler.global.has_answers() && !poll_is_due(c->part, now))
-      return false;
-  }
-  return !keeps_thread();
+  if (c->next.load(std::memory_order_relaxed) != nullptr) return true;
+  uint64_t now = ticks();
+  return now - self->dispatched_at >= us_to_ticks(kLongRunUs) &&
+         (c->anything_queued() || g_scheduler.global.has_answers() || poll_is_due(c->part, now));
 }
 
 void make_way() {
