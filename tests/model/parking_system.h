@@ -27,10 +27,12 @@ enum Fault : uint32_t {
   kTrustTimeout = 128,   // a kernel thread whose futex timed out does not cancel first
   kStopOnSignal = 256,   // a signal ends the waiting; a kernel thread gets one only once
   kRequeueHides = 512,   // a requeue takes `queued` away for a moment
+  kNoLook = 1024,        // a signal that is put off does not change the word of an own thread
 };
 struct Plan {
   bool timed = false;
   bool waits_again = false;  // however the first wait ended, a second, untimed one follows
+  bool own_thread = false;   // the task waits on its kernel thread
   uint32_t faults = kNone;
 };
 
@@ -104,7 +106,7 @@ struct System {
     return wanted;
   }
   void wake(Waiter* w) {
-    if (w->is_task) return ready();
+    if (w->is_task) return plan.own_thread ? wake_on_own_thread() : ready();
     Atomic<uint32_t>* word = &w->wake;
     word->store(1, release);
     word->futex_wake(1);
@@ -267,6 +269,46 @@ struct System {
     return true;
   }
   void finish() { MODEL_CHECK(done.add(1) == 1); }
+
+  // --- scheduler/own_thread.cpp
+  static constexpr uint32_t kWoken = 1, kLook = 2;
+  Atomic<uint32_t> own_wake{0}, put_off{0};
+
+  void wake_on_own_thread() {
+    own_wake.fetch_or(kWoken, release);
+    own_wake.futex_wake(1);
+  }
+  // own_thread_has_signal: a handler on the very thread, which is up afterwards.
+  void puts_signal_off() {
+    put_off.fetch_or(1);
+    if (!has(kNoLook)) own_wake.fetch_or(kLook, relaxed);
+    own_wake.futex_wake(1);
+  }
+  void wait_on_own_thread(bool in_time) {
+    for (;;) {
+      model::forget(in_time);
+      uint32_t word = own_wake.load(acquire);
+      if ((word & kWoken) != 0) return;
+      if (put_off.load(relaxed) != 0 && cancel(&waiter, Reason::Interrupted)) return;
+      if (own_wake.futex_wait(word, in_time) != -110) continue;
+      if (cancel(&waiter, Reason::TimedOut) || has(kTrustTimeout)) return;
+      in_time = false;
+    }
+  }
+  void own_thread_waits() {
+    for (uint32_t p = 1; p <= (plan.waits_again ? 2u : 1u); ++p) {
+      while (flag[p - 1].load(acquire) == 0) {
+        own_wake.store(0, relaxed);  // note_own_thread
+        if (!enqueue(p, &waiter, [=, this] { return flag[p - 1].load(relaxed) == 0; })) break;
+        wait_on_own_thread(plan.timed && p == 1);
+        MODEL_CHECK(!waiter.queued.load(relaxed));
+        if (waiter.reason == Reason::TimedOut) break;
+        // The runtime is left: its handler has run.
+        if (put_off.exchange(0) != 0 && has(kStopOnSignal)) return finish();
+      }
+    }
+    finish();
+  }
 
   // --- a kernel thread's wait: ParkingLot::wait. What ends the sleep is the time, which stays run
   // out, or (kStopOnSignal) a signal, which comes once.

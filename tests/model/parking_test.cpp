@@ -60,6 +60,27 @@ model::Scenario task_waits(Plan plan, std::vector<Waker> wakers) {
   };
 }
 
+model::Scenario own_thread_waits(Plan plan, bool unparked, bool signal) {
+  plan.own_thread = true;
+  return [=](model::Test& t) {
+    System& s = t.make<System>(plan);
+    t.thread("task", [&s] { s.own_thread_waits(); });
+    if (unparked)
+      t.thread("unparker", [&s, plan] {
+        s.flag[0].store(1, release);
+        s.unpark(kKey, 1);
+        if (!plan.waits_again) return;
+        s.flag[1].store(1, release);
+        s.unpark(kOtherKey, 1);
+      });
+    if (signal) t.thread("signal", [&s] { s.puts_signal_off(); });
+    t.finally([&s] {
+      MODEL_CHECK(s.done.get() == 1);
+      MODEL_CHECK(s.bucket[0].empty() && s.bucket[1].empty());
+    });
+  };
+}
+
 model::Scenario kernel_thread_waits(Plan plan, bool second_waker) {
   return [=](model::Test& t) {
     System& s = t.make<System>(plan);
@@ -137,6 +158,18 @@ const std::vector<model::Case> kCases = {
     {"moved_out_of_a_signals_sight", "lost", fast(),
      task_waits(plan(kRequeueHides | kStopOnSignal), {W::Move, W::Signal})},
     {"moved_and_signal", nullptr, fast(), task_waits(plan(kStopOnSignal), {W::Move, W::Signal})},
+    {"own_thread", nullptr, fast(), own_thread_waits(plan(), true, false)},
+    {"own_thread_test_before_the_lock", "deadlock", fast(),
+     own_thread_waits(plan(kTestOutside), true, false)},
+    {"own_thread_second_wait", nullptr, fast(),
+     own_thread_waits(timed_then_untimed(), true, false)},
+    {"own_thread_trusts_timeout", "", fast(),
+     own_thread_waits(timed_then_untimed(kTrustTimeout), true, false)},
+    {"own_thread_and_signal", nullptr, fast(), own_thread_waits(timed_then_untimed(), true, true)},
+    {"own_thread_signal_alone", nullptr, fast(),
+     own_thread_waits(plan(kStopOnSignal), false, true)},
+    {"own_thread_does_not_look", "deadlock", fast(),
+     own_thread_waits(plan(kStopOnSignal | kNoLook), false, true)},
     {"kernel_thread", nullptr, fast(), kernel_thread_waits(plan(), false)},
     {"kernel_thread_timed", nullptr, fast(), kernel_thread_waits(timed(), false)},
     {"kernel_thread_two_unparkers", nullptr, fast(), kernel_thread_waits(timed(), true)},
