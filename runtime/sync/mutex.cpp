@@ -14,6 +14,11 @@ constexpr uint32_t kSpins = 40;  // about as long as a short section of a runnin
 std::atomic<uint32_t>& owner_of(pthread_mutex_t* m) {
   return word_at<uint32_t>(m, offsetof(pthread_mutex_t, __data.__owner));
 }
+// Of one that is ours.
+bool knows_owner(const pthread_mutex_t* m) {
+  int type = mutex_type(m);
+  return type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK;
+}
 // Only the owner touches it.
 unsigned& count_of(pthread_mutex_t* m) { return m->__data.__count; }
 
@@ -76,23 +81,21 @@ WISP_NOINLINE void mutex_wake(std::atomic<uint32_t>& word) {
 }
 
 WISP_NOINLINE int mutex_lock_other(pthread_mutex_t* m) {
-  int kind = mutex_kind(m);
-  if (kind == PTHREAD_MUTEX_ADAPTIVE_NP) {
+  if (!mutex_is_ours(m)) return real::pthread_mutex_lock(m);
+  if (!knows_owner(m)) {
     if (mutex_word_trylock(mutex_word(m))) return 0;
     return mutex_lock_contended(mutex_word(m), kForever);
   }
-  if (!mutex_is_ours(m)) return real::pthread_mutex_lock(m);
   uint32_t tid = caller_tid();
-  if (owned_by(m, tid)) return kind == PTHREAD_MUTEX_RECURSIVE ? lock_again(m) : EDEADLK;
+  if (owned_by(m, tid)) return mutex_type(m) == PTHREAD_MUTEX_RECURSIVE ? lock_again(m) : EDEADLK;
   return lock_owned(m, tid, kForever);
 }
 
 WISP_NOINLINE int mutex_trylock_other(pthread_mutex_t* m) {
-  int kind = mutex_kind(m);
-  if (kind == PTHREAD_MUTEX_ADAPTIVE_NP) return mutex_word_trylock(mutex_word(m)) ? 0 : EBUSY;
   if (!mutex_is_ours(m)) return real::pthread_mutex_trylock(m);
+  if (!knows_owner(m)) return mutex_word_trylock(mutex_word(m)) ? 0 : EBUSY;
   uint32_t tid = caller_tid();
-  if (kind == PTHREAD_MUTEX_RECURSIVE && owned_by(m, tid)) return lock_again(m);
+  if (mutex_type(m) == PTHREAD_MUTEX_RECURSIVE && owned_by(m, tid)) return lock_again(m);
   if (!mutex_word_trylock(mutex_word(m))) return EBUSY;
   owner_of(m).store(tid, std::memory_order_relaxed);
   count_of(m) = 1;
@@ -100,11 +103,10 @@ WISP_NOINLINE int mutex_trylock_other(pthread_mutex_t* m) {
 }
 
 WISP_NOINLINE int mutex_unlock_other(pthread_mutex_t* m) {
-  int kind = mutex_kind(m);
   if (!mutex_is_ours(m)) return real::pthread_mutex_unlock(m);
-  if (kind != PTHREAD_MUTEX_ADAPTIVE_NP) {
+  if (knows_owner(m)) {
     if (!owned_by(m, caller_tid())) return EPERM;
-    if (kind == PTHREAD_MUTEX_RECURSIVE && --count_of(m) != 0) return 0;
+    if (mutex_type(m) == PTHREAD_MUTEX_RECURSIVE && --count_of(m) != 0) return 0;
     count_of(m) = 0;
     owner_of(m).store(0, std::memory_order_relaxed);
   }
@@ -123,9 +125,8 @@ int mutex_timedlock(pthread_mutex_t* m, clockid_t clock, const timespec* abstime
   // POSIX: a mutex that can be had at once is had, whatever the time says.
   int e = mutex_trylock(m);
   if (e != EBUSY) return e;
-  int kind = mutex_kind(m);
   uint32_t tid = 0;
-  if (kind == PTHREAD_MUTEX_ERRORCHECK || kind == PTHREAD_MUTEX_RECURSIVE) {
+  if (knows_owner(m)) {
     tid = caller_tid();
     if (owned_by(m, tid)) return EDEADLK;  // errorcheck: trylock took a recursive one
   }
@@ -142,9 +143,7 @@ int mutex_destroy(pthread_mutex_t* m) {
 }
 
 bool mutex_may_unlock(pthread_mutex_t* m) {
-  int kind = mutex_kind(m);
-  if (kind != PTHREAD_MUTEX_RECURSIVE && kind != PTHREAD_MUTEX_ERRORCHECK) return true;
-  return owned_by(m, caller_tid());
+  return !mutex_is_ours(m) || !knows_owner(m) || owned_by(m, caller_tid());
 }
 
 }  // namespace wisp

@@ -1,7 +1,10 @@
 // pthread mutexes that tasks can wait for, kept in the caller's pthread_mutex_t with the words
 // glibc uses: lock 0 free, 1 locked, 2 locked and somebody may be parked. So a mutex that libc
 // locked before Wisp started is unlocked by us, and the other way round in a forked child.
-// Robust, priority and process-shared mutexes are libc's: its waiters sleep in the kernel.
+// Robust and process-shared mutexes and those with a priority ceiling are libc's: its waiters sleep
+// in the kernel. With priority inheritance libc has the kernel hand over the lock, which knows
+// kernel threads only: of a lock that a task holds it finds no owner, and libc then waits for ever
+// (glibc, nptl/pthread_mutex_lock.c, ESRCH). So those are ours, without the inheritance.
 //
 // Why it barges (a woken thread competes again) instead of handing the lock over: a hand-over makes
 // everybody wait for the switch to the chosen thread; with tasks that is a whole queue of others.
@@ -19,6 +22,7 @@ namespace wisp {
 // glibc's kinds. Elision bits only ask for, or against, a hardware trick we do not play.
 constexpr int kMutexTypeMask = 3;
 constexpr int kMutexElisionBits = 256 | 512;
+constexpr int kMutexInherits = 32;  // PTHREAD_MUTEX_PRIO_INHERIT_NP
 static_assert(offsetof(pthread_mutex_t, __data.__lock) == 0);
 static_assert(offsetof(pthread_mutex_t, __data.__count) == 4);
 static_assert(offsetof(pthread_mutex_t, __data.__owner) == 8);
@@ -28,8 +32,10 @@ static_assert(PTHREAD_MUTEX_NORMAL == 0 && PTHREAD_MUTEX_RECURSIVE == 1 &&
 
 inline std::atomic<uint32_t>& mutex_word(pthread_mutex_t* m) { return word_at<uint32_t>(m, 0); }
 inline int mutex_kind(const pthread_mutex_t* m) { return m->__data.__kind & ~kMutexElisionBits; }
+// Of one that is ours.
+inline int mutex_type(const pthread_mutex_t* m) { return m->__data.__kind & kMutexTypeMask; }
 inline bool mutex_is_ours(const pthread_mutex_t* m) {
-  return (mutex_kind(m) & ~kMutexTypeMask) == 0;
+  return (mutex_kind(m) & ~(kMutexTypeMask | kMutexInherits)) == 0;
 }
 
 // --- everything but the uncontended normal mutex
