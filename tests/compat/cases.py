@@ -106,6 +106,24 @@ def chaining(c):
                    for flag in ("-Xint", "-XX:-OmitStackTraceInFastThrow"))
 
 
+def allocator(name, file):
+    """Another malloc in LD_PRELOAD, before and behind ours, as Cassandra's scripts and many images have it."""
+    def run(c):
+        found = next((p for folder in ("/usr/lib", "/usr/lib64", "/usr/local/lib")
+                      for p in sorted(Path(folder).glob(f"**/{file}"))), None)
+        if found is None:
+            raise Missing(f"no {file} here")
+        orders = ((found, compat.LIBRARY), (compat.LIBRARY, found)) if c.wisp else ((found,), (found,))
+        return "".join(c.java("Soak", 4711, 40, env={"LD_PRELOAD": ":".join(map(str, order))}, timeout=240)
+                       for order in orders)
+    CASES[f"malloc-{name}"] = run
+
+
+allocator("jemalloc", "libjemalloc.so.2")
+allocator("tcmalloc", "libtcmalloc_minimal.so.4")
+allocator("mimalloc", "libmimalloc.so.2")
+
+
 # ---- JVM services ---------------------------------------------------------------------------------------
 
 simple("vm-contention", "Contention")
