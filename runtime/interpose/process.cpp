@@ -1,7 +1,8 @@
 // Processes: fork, vfork, exec, the end. Waiting for children is in wait.cpp.
 //
 // A forked child has one thread and may do little before it executes something else: Wisp is off in
-// it, all calls are libc's. A vfork child shares our memory, thread-local data included: its parent
+// it, all calls are libc's. Unless nothing has begun yet: a daemon's launcher forks first, and its
+// child loads the JVM (jsvc). A vfork child shares our memory, thread-local data included: its parent
 // thread's `straight` is set until the parent goes on.
 #include "interpose/process.h"
 
@@ -34,7 +35,7 @@ static void before_fork() {
 // In the child of each of them, before those handlers. (_Fork runs none: its child may call little,
 // and execs.)
 static void in_forked_child() {
-  if (!g_interposing.load(std::memory_order_relaxed)) return;
+  if (!g_interposing.load(std::memory_order_relaxed) || !scheduler_running()) return;
   g_interposing.store(false, std::memory_order_relaxed);
   signals_stop();
   stack_cache_after_fork();

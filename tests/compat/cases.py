@@ -124,6 +124,35 @@ allocator("tcmalloc", "libtcmalloc_minimal.so.4")
 allocator("mimalloc", "libmimalloc.so.2")
 
 
+@case("jsvc")
+def daemon(c):
+    """A launcher that forks, and loads the JVM in its child."""
+    jsvc, jar = shutil.which("jsvc"), Path("/usr/share/java/commons-daemon.jar")
+    if jsvc is None or not jar.exists():
+        raise Missing("no jsvc here")
+    out, pid = c.folder / "out", c.folder / "pid"
+    command = [jsvc, "-home", c.jdk.home, "-cp", f"{compat.WORK}/classes:{jar}", "-pidfile", str(pid),
+               "-outfile", str(out), "-errfile", "&1"]
+    if c.wisp:
+        command.append(f"-Dcom.alibaba.wisp.carrierEngines={c.carriers}")
+    env = {"WISP": "always"} if c.wisp else None
+    def run(*arguments):
+        _, _, code = c.finish(c.start([*command, *arguments], env))
+        return f"exit {code}\n"
+    started = run("Service", "a", "b")
+    deadline = time.monotonic() + 60
+    while "sum" not in (out.read_text() if out.exists() else "") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    stopped = run("-stop", "Service")
+    if pid.exists():  # it did not stop
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+    lines = out.read_text().splitlines()
+    # Of the child that ran the JVM; its parent had none.
+    for found in re.findall(r"tasks=(\d+) switches=(\d+) handoffs=(\d+) steals=(\d+)", "\n".join(lines)):
+        c.stats = [a + int(b) for a, b in zip(c.stats, found)]
+    return started + stopped + "".join(line + "\n" for line in lines if not line.startswith("wisp: "))
+
+
 # ---- JVM services ---------------------------------------------------------------------------------------
 
 simple("vm-contention", "Contention")
