@@ -41,18 +41,20 @@ long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline) {
 constexpr short kInEvents = POLLIN | POLLPRI | POLLRDNORM | POLLRDBAND | POLLRDHUP;
 constexpr short kOutEvents = POLLOUT | POLLWRNORM | POLLWRBAND;
 
-// After a wait that ended because `word` may have moved: true if that alone says that a socket can
-// be read, so that the kernel need not be asked. Its bytes may be gone by now, taken by another
-// thread or by a receive that overlapped with the pump's delivery; so only for sockets that the
-// program reads without blocking, where poll(2) is a hint anyway (the JDK's timed reads). The pump
-// sets kNeverDrained before the word moves for anything but data.
-bool readable_by_word(const Descriptor* d, uint32_t life, const std::atomic<uint32_t>& word,
-                      uint32_t seen) {
-  if (word_value(word) == seen) return false;
+// After a wait that an event for d has ended, in d's word or in a node: true if that alone says
+// that a socket can be read, so that the kernel need not be asked. Its bytes may be gone by now,
+// taken by another thread or by a receive that overlapped with the pump's delivery; so only for
+// sockets that the program reads without blocking, where poll(2) is a hint anyway (the JDK's timed
+// reads). The pump sets kNeverDrained before the word moves for anything but data.
+bool readable_by_event(const Descriptor* d, uint32_t life) {
   constexpr uint64_t kFlags = kOwn | kNonBlocking | kRegistered | kNeverDrained;
   uint64_t s = d->state.load(std::memory_order_acquire);
   return life_of(s) == life && kind_of(s) == kSocket &&
          (s & kFlags) == (kOwn | kNonBlocking | kRegistered);
+}
+
+bool asks_for_data(const pollfd& p) {
+  return p.events != 0 && (p.events & ~(POLLIN | POLLRDNORM)) == 0;
 }
 
 constexpr int kInVain = 3;  // wake-ups without an event; then the kernel waits
@@ -70,7 +72,7 @@ int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
       return static_cast<int>(poll_plain(p, 1, deadline));
     std::atomic<uint32_t>& word = direction == Direction::In ? d->in : d->out;
     uint32_t seen = word_value(word);
-    bool data = p->events != 0 && (p->events & ~(POLLIN | POLLRDNORM)) == 0;
+    bool data = asks_for_data(*p);
     if (!data || d->drained.load(std::memory_order_relaxed) != (seen | 1)) {
       long r = poll_now(p, 1);
       if (r != 0) return static_cast<int>(r);
@@ -84,7 +86,7 @@ int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
       case Wait::Refused:
         return static_cast<int>(poll_plain(p, 1, deadline));
       case Wait::Ready:
-        if (!data || !readable_by_word(d, life, word, seen)) break;
+        if (!data || word_value(word) == seen || !readable_by_event(d, life)) break;
         p->revents = p->events;
         return 1;
       default:
@@ -105,8 +107,8 @@ class Nodes {
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
   bool ok() const { return nodes_ != nullptr; }
-  // False if events of fd cannot be had.
-  bool add(int fd, uint8_t interest) {
+  // False if events of fd cannot be had. index: for each_readable.
+  bool add(int fd, uint8_t interest, uint32_t index) {
     Descriptor* d = descriptor_get(fd);
     if (d == nullptr) return false;
     uint64_t state = d->state.load(std::memory_order_acquire);
@@ -120,17 +122,27 @@ class Nodes {
     node->life = life;
     node->fired = &fired_;
     node->interest = interest | kPollAll;
+    node->told = 0;
+    node->index = index;
     SpinGuard guard(poll_chain_lock(d));
     poll_chain_add(node);
     return true;
   }
   void remove_all() {
+    removed_ = count_;
     while (count_ != 0) {
       PollNode* node = &nodes_[--count_];
       SpinGuard guard(poll_chain_lock(node->d));
       poll_chain_remove(node);
     }
     replaced_ = false;
+  }
+  // Of those just removed: f(index) for each socket of which an event has said that it can be read.
+  template <typename F>
+  void each_readable(F&& f) const {
+    for (uint32_t i = 0; i < removed_; ++i)
+      if ((nodes_[i].told & kPollIn) != 0 && readable_by_event(nodes_[i].d, nodes_[i].life))
+        f(nodes_[i].index);
   }
   // Some number has got another file since it was added: nobody watches that. After a full fence.
   bool replaced() const {
@@ -148,15 +160,22 @@ class Nodes {
   static constexpr nfds_t kFew = 32;
   PollNode few_[kFew];
   PollNode* nodes_;
-  uint32_t count_ = 0;
+  uint32_t count_ = 0, removed_ = 0;
   bool replaced_ = false, any_shared_ = false;
   std::atomic<uint32_t> fired_{0};
 };
 
-// look(): the call with timeout 0; each(add): calls add(fd, interest) for all descriptors; plain():
-// the call.
-template <typename Look, typename Each, typename Plain>
-long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&& plain) {
+// look(): the call with timeout 0; each(add): calls add(fd, interest, index) for all descriptors;
+// readable(index): notes it in the answer, which is empty, or not (false); plain(): the call.
+//
+// Who waits beside others that read the same socket finds nothing when they were quicker, and on
+// few carriers they always are: an event wakes all of them at once, but not on processors of their
+// own. On plain threads the look mostly comes first, and programs count on that (AWT's event loop,
+// beside threads that wait for answers on the same connection to the X server: half a second per
+// event without it).
+template <typename Look, typename Each, typename Readable, typename Plain>
+long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Readable&& readable,
+                  Plain&& plain) {
   long r = look();
   if (r != 0) return r;
   Nodes nodes(n);
@@ -168,8 +187,8 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
     {
       RuntimeEntry entry;
       nodes.fired().store(0, std::memory_order_relaxed);
-      each([&](int fd, uint8_t interest) {
-        return !(refused = refused || !nodes.add(fd, interest));
+      each([&](int fd, uint8_t interest, uint32_t index) {
+        return !(refused = refused || !nodes.add(fd, interest, index));
       });
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (!refused && (r = look()) == 0 && !nodes.replaced()) {
@@ -186,6 +205,8 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Plain&&
     if (refused) return plain();
     if (r != 0 || reason == WakeReason::TimedOut) return r;
     if ((r = look()) != 0) return r;
+    nodes.each_readable([&](uint32_t index) { r += readable(index) ? 1 : 0; });
+    if (r != 0) return r;
   }
 }
 
@@ -232,6 +253,7 @@ void poll_nodes_wake(Descriptor* d, uint8_t what) {
       epoll_item_ready(node);
       continue;
     }
+    node->told |= what;
     // The owner takes its nodes away under this lock before it leaves: the word is there.
     node->fired->store(1, std::memory_order_relaxed);
     ParkingLot::unpark(node->fired, ~0u);
@@ -247,9 +269,13 @@ int poll_until(pollfd* fds, nfds_t n, uint64_t deadline) {
       n, deadline, [&] { return poll_now(fds, n); },
       [&](auto&& add) {
         for (nfds_t i = 0; i < n; ++i)
-          if (fds[i].fd >= 0 &&
-              !add(fds[i].fd, poll_interest(static_cast<uint16_t>(fds[i].events))))
+          if (fds[i].fd >= 0 && !add(fds[i].fd, poll_interest(static_cast<uint16_t>(fds[i].events)),
+                                     static_cast<uint32_t>(i)))
             return;
+      },
+      [&](uint32_t i) {
+        fds[i].revents = asks_for_data(fds[i]) ? fds[i].events : 0;
+        return fds[i].revents != 0;
       },
       [&] { return poll_plain(fds, n, deadline); }));
 }
@@ -313,8 +339,14 @@ int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadli
             };
             int interest =
                 (asked_in(0) || asked_in(2) ? kPollIn : 0) | (asked_in(1) ? kPollOut : 0);
-            if (fd < n && !add(fd, static_cast<uint8_t>(interest))) return;
+            if (fd < n && !add(fd, static_cast<uint8_t>(interest), static_cast<uint32_t>(fd)))
+              return;
           }
+      },
+      [&](uint32_t fd) {
+        if (sets[0] == nullptr || (asked[0][fd / 64] >> (fd % 64) & 1) == 0) return false;
+        answer[0][fd / 64] |= uint64_t{1} << (fd % 64);
+        return true;
       },
       plain);
   if (r >= 0)

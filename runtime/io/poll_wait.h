@@ -20,6 +20,8 @@ struct PollNode {
   std::atomic<uint32_t>* fired;  // the owner's word: 0 until something happened; null: io/epoll_set
   uint32_t life;                 // of d, in which it waits
   uint8_t interest;              // PollInterest
+  uint8_t told;                  // what of it an event has said; under the chain's lock
+  uint32_t index;                // the owner's own
 };
 
 // Wakes the owners of d's nodes that wait for something of `what` (PollInterest). Not of others: a

@@ -1,6 +1,7 @@
 // Deadlines, accept and connect, waiting for several descriptors, the program's own epolls.
 #include <sys/epoll.h>
 
+#include "sync/sleep.h"
 #include "unit/io_support.h"
 
 namespace wisp::test {
@@ -141,8 +142,60 @@ TEST(IoWait, PollOneAndMany) {
   }
 }
 
+// AWT's event loop beside threads that wait for answers on the same connection: what wakes it is
+// gone when it looks, on one carrier always, and it has to hear of it all the same.
+TEST(IoWait, PollBesideAQuickerReader) {
+  for (bool by_select : {false, true}) {
+    int fds[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    constexpr uint32_t kFlags = io::kOwn | io::kNonBlocking;
+    int mine = fresh(fds[0], io::kSocket, kFlags), other = fresh(fds[1], io::kSocket, kFlags);
+    Pipe quiet;
+    std::atomic<int> told{0};
+    auto polls = [&] {
+      pollfd both[] = {{mine, POLLRDNORM, 0}, {quiet.in, POLLRDNORM, 0}};
+      EXPECT_EQ(io::poll_until(both, 2, in_ms(20000)), 1);
+      EXPECT_EQ(both[0].revents, POLLRDNORM);
+      EXPECT_EQ(both[1].revents, 0);
+    };
+    auto selects = [&] {
+      fd_set in;
+      FD_ZERO(&in);
+      FD_SET(mine, &in);
+      FD_SET(quiet.in, &in);
+      int n = std::max(mine, quiet.in) + 1;
+      EXPECT_EQ(io::select_until(n, &in, nullptr, nullptr, in_ms(20000)), 1);
+      EXPECT_TRUE(FD_ISSET(mine, &in));
+      EXPECT_FALSE(FD_ISSET(quiet.in, &in));
+    };
+    run_tasks({[&] {
+                 char byte;
+                 while (told.load() == 0) {
+                   pollfd p{mine, POLLIN, 0};
+                   io::poll_until(&p, 1, in_ms(100));
+                   io::receive(mine, &byte, 1, 0, nullptr, nullptr);
+                 }
+               },
+               [&] {
+                 by_select ? selects() : polls();
+                 told.store(1);
+               },
+               [&] {
+                 while (told.load() == 0) {
+                   EXPECT_EQ(io::send(other, "x", 1, 0, nullptr, 0), 1);
+                   timespec ms{0, 1'000'000};
+                   task_nanosleep(&ms, nullptr);
+                 }
+               }});
+    close_fd(mine);
+    close_fd(other);
+    close_fd(quiet.in);
+    close_fd(quiet.out);
+  }
+}
+
 // The timed reads of the JDK: a non-blocking socket, poll, receive. poll may answer from the
-// record alone (readable_by_word, and what an EAGAIN showed); each answer must still be right.
+// record alone (readable_by_event, and what an EAGAIN showed); each answer must still be right.
 TEST(IoWait, PollThenReceiveOfNonBlockingSockets) {
   constexpr int kTurns = 3000;
   int fds[2];
