@@ -153,6 +153,26 @@ def daemon(c):
     return started + stopped + "".join(line + "\n" for line in lines if not line.startswith("wisp: "))
 
 
+@case("desktop")
+def desktop(c):
+    """Swing on an X server of its own."""
+    if shutil.which("Xvfb") is None:
+        raise Missing("no Xvfb here")
+    if not list(Path(c.jdk.home).glob("**/libawt_xawt.so")):
+        raise Missing("this JDK has no windows")
+    reader, writer = os.pipe()
+    server = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-screen", "0", "800x600x24", "-nolisten", "tcp"],
+                              pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as numbers:
+            display = numbers.readline().strip()
+        return c.java("Desktop", env={"DISPLAY": f":{display}"}, timeout=240)
+    finally:
+        server.kill()
+        server.wait()
+
+
 # ---- JVM services ---------------------------------------------------------------------------------------
 
 simple("vm-contention", "Contention")
