@@ -18,7 +18,7 @@ void own_threads_watch() {
 }
 
 bool keeps_thread_now() {
-  stack_t now;
+  stack_t now{};
   if (kernel::call(SYS_sigaltstack, 0, reinterpret_cast<long>(&now)) != 0) return false;
   return (now.ss_flags & SS_DISABLE) == 0;
 }
