@@ -64,9 +64,9 @@ public final class OkHttpClients {
     private static void blocking(OkHttpClient client, String base) throws Exception {
         AtomicInteger next = new AtomicInteger();
         AtomicInteger right = new AtomicInteger();
-        Kit.together(25, "client", () -> {
+        Kit.together(20, "client", () -> {
             int mine = next.incrementAndGet();
-            for (int i = 0; i < 10; i++) {
+            for (int i = 0; i < 6; i++) {
                 int size = mine * 2000 + i * 20_000;
                 byte[] large = call(client, get(base + "/large?size=" + size));
                 Kit.check("large", Http.sum(large).equals(Http.sum(Http.bytes(size, size))));
@@ -81,7 +81,7 @@ public final class OkHttpClients {
     }
 
     private static void queued(OkHttpClient client, String base) throws Exception {
-        int calls = 200;
+        int calls = 150;
         CountDownLatch ended = new CountDownLatch(calls);
         AtomicInteger right = new AtomicInteger();
         client.dispatcher().setMaxRequestsPerHost(20);

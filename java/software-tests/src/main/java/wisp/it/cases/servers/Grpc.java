@@ -202,9 +202,9 @@ public final class Grpc {
     private static void unary(ManagedChannel channel) throws Exception {
         AtomicInteger next = new AtomicInteger();
         AtomicInteger right = new AtomicInteger();
-        Kit.together(30, "unary", () -> {
+        Kit.together(20, "unary", () -> {
             int client = next.incrementAndGet();
-            for (int i = 0; i < 40; i++) {
+            for (int i = 0; i < 25; i++) {
                 byte[] body = Http.bytes(client * 100L + i, i % 10 == 0 ? 100_000 : i * 10);
                 String got = new String(ClientCalls.blockingUnaryCall(channel, SUM, CallOptions.DEFAULT, body));
                 Kit.check(got, got.equals(Http.sum(body)));
@@ -217,7 +217,7 @@ public final class Grpc {
     private static void blocks(ManagedChannel channel) throws Exception {
         int count = 60;
         AtomicInteger right = new AtomicInteger();
-        Kit.together(15, "blocks", () -> {
+        Kit.together(10, "blocks", () -> {
             Iterator<byte[]> all = ClientCalls.blockingServerStreamingCall(channel, BLOCKS, CallOptions.DEFAULT,
                     String.valueOf(count).getBytes());
             int got = 0;
@@ -237,7 +237,7 @@ public final class Grpc {
     private static void echo(ManagedChannel channel) throws Exception {
         int count = 40;
         AtomicInteger right = new AtomicInteger();
-        Kit.together(15, "echo", () -> {
+        Kit.together(10, "echo", () -> {
             Semaphore ended = new Semaphore(0);
             Semaphore room = new Semaphore(0);
             ClientCallStreamObserver<?>[] call = {null};

@@ -27,7 +27,7 @@ import wisp.it.WispCase;
 /** QUIC by Netty's codec, whose native part is Rust's quiche: echo on several streams of each connection, over UDP. */
 @WispCase(carriers = {1, 2}, minJdk = 11, timeoutSeconds = 90, flags = "24-99: --enable-native-access=ALL-UNNAMED")
 public final class NettyQuic {
-    private static final int CONNECTIONS = 10;
+    private static final int CONNECTIONS = 8;
     private static final int STREAMS = 4;
 
     public static void main(String[] args) throws Exception {

@@ -20,7 +20,7 @@ import wisp.it.WispCase;
 /** SSLSocket alone, a thread at each end: both directions at once, and closes under blocked reads and handshakes. */
 @WispCase(carriers = {1, 2}, timeoutSeconds = 120)
 public final class TlsSockets {
-    private static final int WAITING = 12;
+    private static final int WAITING = 10;
 
     public static void main(String[] args) throws Exception {
         try (Certificate certificate = new Certificate()) {
@@ -43,7 +43,7 @@ public final class TlsSockets {
 
     /** Echo of more than all buffers hold: one thread writes while another reads the same socket. */
     private static void duplex(SSLContext context) throws Exception {
-        int clients = 15;
+        int clients = 10;
         SSLServerSocket listener = listen(context);
         Thread acceptor = Kit.start("acceptor", () -> {
             List<Thread> echoes = new ArrayList<>();

@@ -32,7 +32,7 @@ public final class UndertowHandlers {
         server.start();
         int port = ((InetSocketAddress) server.getListenerInfo().get(0).getAddress()).getPort();
         SocketFactory sockets = tls == null ? SocketFactory.getDefault() : tls.getSocketFactory();
-        Servlets.drive(() -> new Http(port, sockets), 40, 30);
+        Servlets.drive(() -> new Http(port, sockets), 30, 25);
         server.stop();
         Kit.say("stopped");
     }

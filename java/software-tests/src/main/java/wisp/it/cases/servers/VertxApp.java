@@ -35,7 +35,7 @@ public final class VertxApp {
             get(vertx.deployVerticle(Web::new, new DeploymentOptions().setInstances(3)));
             get(vertx.deployVerticle(Summer::new,
                     new DeploymentOptions().setInstances(4).setThreadingModel(ThreadingModel.WORKER)));
-            Servlets.drive(Web.port, 40, 30);
+            Servlets.drive(Web.port, 30, 25);
             bus(vertx);
             client(vertx);
             get(vertx.close());
