@@ -132,8 +132,9 @@ public final class VertxApp {
             int mine = next.incrementAndGet();
             for (int i = 0; i < 20; i++) {
                 byte[] body = Http.bytes(mine * 100L + i, i * 5000);
+                // The body must be asked for by the event loop that brings the answer: this thread may be late for it.
                 Buffer got = get(client.request(HttpMethod.POST, "/sum")
-                        .compose(request -> request.send(Buffer.buffer(body))).compose(answer -> answer.body()));
+                        .compose(request -> request.send(Buffer.buffer(body)).compose(answer -> answer.body())));
                 Kit.check(got + "", got.toString().equals(Http.sum(body)));
                 right.incrementAndGet();
             }
