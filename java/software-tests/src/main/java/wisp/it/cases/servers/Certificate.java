@@ -10,7 +10,6 @@ import java.security.cert.X509Certificate;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLEngine;
 import javax.net.ssl.TrustManagerFactory;
 import wisp.it.Kit;
 
@@ -63,16 +62,6 @@ public final class Certificate implements AutoCloseable {
 
     public PrivateKey key() throws Exception {
         return (PrivateKey) keys.getKey("wisp", SECRET);
-    }
-
-    /** Whether this JDK's TLS can agree on a protocol as HTTP/2 wants it (ALPN). */
-    boolean negotiates() {
-        try {
-            SSLEngine.class.getMethod("getApplicationProtocol");
-            return true;
-        } catch (NoSuchMethodException e) {
-            return false;
-        }
     }
 
     @Override

@@ -8,7 +8,6 @@ import javax.servlet.http.HttpServlet;
 import org.apache.catalina.Context;
 import org.apache.catalina.connector.Connector;
 import org.apache.catalina.startup.Tomcat;
-import org.apache.coyote.http2.Http2Protocol;
 import org.apache.tomcat.util.net.SSLHostConfig;
 import org.apache.tomcat.util.net.SSLHostConfigCertificate;
 
@@ -27,7 +26,7 @@ public final class Container implements AutoCloseable {
         this(threads, protocol, null);
     }
 
-    /** Over TLS, and there HTTP/2 for those that ask for it, if there is a certificate. */
+    /** Over TLS if there is a certificate. */
     public Container(int threads, String protocol, Certificate certificate) throws Exception {
         QUIET.setLevel(Level.SEVERE);
         folder = Files.createTempDirectory("wisp-tomcat").toFile();
@@ -62,14 +61,6 @@ public final class Container implements AutoCloseable {
         connector.setProperty("SSLEnabled", "true");
         connector.setScheme("https");
         connector.setSecure(true);
-        if (certificate.negotiates()) {
-            Http2Protocol second = new Http2Protocol();
-            // Bodies of streams that wait for their turn fill the connection's window; those before them then starve.
-            second.setMaxConcurrentStreamExecution(100);
-            second.setStreamReadTimeout(600_000);
-            second.setStreamWriteTimeout(600_000);
-            connector.addUpgradeProtocol(second);
-        }
     }
 
     public void add(String name, HttpServlet servlet) {

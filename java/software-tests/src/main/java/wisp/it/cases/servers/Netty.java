@@ -138,7 +138,7 @@ final class Netty {
     }
 
     @ChannelHandler.Sharable
-    static final class Echo extends ChannelInboundHandlerAdapter {
+    private static final class Echo extends ChannelInboundHandlerAdapter {
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             context.writeAndFlush(message);
@@ -151,7 +151,7 @@ final class Netty {
     }
 
     /** Sends `rounds` blocks, each when the one before has come back whole. */
-    static final class Asker extends ChannelInboundHandlerAdapter {
+    private static final class Asker extends ChannelInboundHandlerAdapter {
         private final long seed;
         private final int rounds;
         private final CountDownLatch ended;
