@@ -8,6 +8,8 @@ import javax.servlet.http.HttpServlet;
 import org.apache.catalina.Context;
 import org.apache.catalina.connector.Connector;
 import org.apache.catalina.startup.Tomcat;
+import org.apache.tomcat.util.net.SSLHostConfig;
+import org.apache.tomcat.util.net.SSLHostConfigCertificate;
 
 /** An embedded Tomcat 9 on a free port of loopback, with the blocking servlets. */
 public final class Container implements AutoCloseable {
@@ -21,6 +23,11 @@ public final class Container implements AutoCloseable {
     }
 
     Container(int threads, String protocol) throws Exception {
+        this(threads, protocol, null);
+    }
+
+    /** Over TLS if there is a certificate. */
+    public Container(int threads, String protocol, Certificate certificate) throws Exception {
         QUIET.setLevel(Level.SEVERE);
         folder = Files.createTempDirectory("wisp-tomcat").toFile();
         tomcat.setBaseDir(folder.getPath());
@@ -32,12 +39,28 @@ public final class Container implements AutoCloseable {
         connector.setProperty("connectionTimeout", "600000"); // also of kept ones: a client may be held up
         connector.setProperty("maxConnections", "4000");
         connector.setProperty("acceptCount", "1000");
+        if (certificate != null) {
+            secure(connector, certificate);
+        }
         tomcat.setConnector(connector);
         context = tomcat.addContext("", folder.getPath());
         add("hello", new Servlets.Hello());
         add("slow", new Servlets.Slow());
         add("large", new Servlets.Large());
         add("sum", new Servlets.Sum());
+    }
+
+    private static void secure(Connector connector, Certificate certificate) {
+        SSLHostConfig host = new SSLHostConfig();
+        SSLHostConfigCertificate rsa = new SSLHostConfigCertificate(host, SSLHostConfigCertificate.Type.RSA);
+        rsa.setCertificateKeystoreFile(certificate.store.getPath());
+        rsa.setCertificateKeystoreType(Certificate.TYPE);
+        rsa.setCertificateKeystorePassword(Certificate.PASSWORD);
+        host.addCertificate(rsa);
+        connector.addSslHostConfig(host);
+        connector.setProperty("SSLEnabled", "true");
+        connector.setScheme("https");
+        connector.setSecure(true);
     }
 
     public void add(String name, HttpServlet servlet) {

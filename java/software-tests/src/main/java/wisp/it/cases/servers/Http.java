@@ -11,6 +11,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
 import java.util.zip.CRC32;
+import javax.net.SocketFactory;
 
 /** A keep-alive connection of a plain blocking HTTP/1.1 client, and bytes known to both ends. */
 public final class Http implements Closeable {
@@ -19,7 +20,12 @@ public final class Http implements Closeable {
     int status;
 
     public Http(int port) throws IOException {
-        socket = new Socket(InetAddress.getLoopbackAddress(), port);
+        this(port, SocketFactory.getDefault());
+    }
+
+    /** Over TLS with the factory of an SSLContext. */
+    public Http(int port, SocketFactory sockets) throws IOException {
+        socket = sockets.createSocket(InetAddress.getLoopbackAddress(), port);
         socket.setTcpNoDelay(true);
         in = new BufferedInputStream(socket.getInputStream());
     }

@@ -21,12 +21,16 @@ import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.SocketFactory;
 import wisp.it.Kit;
 
 /** HTTP hello, and echo with Netty on both ends, on whatever transport. */
@@ -35,9 +39,29 @@ final class Netty {
     private final EventLoopGroup workers;
     private final Class<? extends ServerChannel> listener;
     private final Class<? extends Channel> connection;
+    private final Tls tls;
+
+    /** For both ends, and what the blocking clients take. */
+    static final class Tls {
+        final SslContext server;
+        final SslContext client;
+        final SocketFactory sockets;
+
+        Tls(Certificate certificate, SslProvider provider) throws Exception {
+            server = SslContextBuilder.forServer(certificate.key(), certificate.certificate()).sslProvider(provider).build();
+            client = SslContextBuilder.forClient().trustManager(certificate.certificate()).sslProvider(provider).build();
+            sockets = certificate.context().getSocketFactory();
+        }
+    }
 
     Netty(EventLoopGroup boss, EventLoopGroup workers, Class<? extends ServerChannel> listener,
             Class<? extends Channel> connection) {
+        this(boss, workers, listener, connection, null);
+    }
+
+    Netty(EventLoopGroup boss, EventLoopGroup workers, Class<? extends ServerChannel> listener,
+            Class<? extends Channel> connection, Tls tls) {
+        this.tls = tls;
         this.boss = boss;
         this.workers = workers;
         this.listener = listener;
@@ -58,6 +82,9 @@ final class Netty {
                 .childHandler(new ChannelInitializer<Channel>() {
                     @Override
                     protected void initChannel(Channel channel) throws Exception {
+                        if (tls != null) {
+                            channel.pipeline().addLast(tls.server.newHandler(channel.alloc()));
+                        }
                         for (ChannelHandler handler : handlers) {
                             boolean shared = handler.getClass().isAnnotationPresent(ChannelHandler.Sharable.class);
                             channel.pipeline().addLast(shared ? handler
@@ -66,6 +93,10 @@ final class Netty {
                         }
                     }
                 }).bind("127.0.0.1", 0).sync().channel();
+    }
+
+    private SocketFactory sockets() {
+        return tls == null ? SocketFactory.getDefault() : tls.sockets;
     }
 
     private static int port(Channel channel) {
@@ -93,7 +124,7 @@ final class Netty {
         AtomicInteger right = new AtomicInteger();
         Kit.together(40, "client", () -> {
             int client = next.incrementAndGet();
-            try (Http http = new Http(port(server))) {
+            try (Http http = new Http(port(server), sockets())) {
                 for (int i = 0; i < 100; i++) {
                     byte[] body = Http.bytes(client * 1000L + i, i % 10 == 0 ? 60_000 : i);
                     String got = new String(http.post("/" + client + "/" + i, body));
@@ -148,9 +179,9 @@ final class Netty {
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             ByteBuf got = (ByteBuf) message;
-            while (got.isReadable()) {
-                Kit.check("byte " + at + " of block " + round, got.readByte() == block[at++]);
-            }
+            int length = got.readableBytes();
+            Kit.check("bytes from " + at + " of block " + round, got.equals(Unpooled.wrappedBuffer(block, at, length)));
+            at += length;
             got.release();
             if (at == block.length) {
                 if (++round < rounds) {
@@ -171,13 +202,16 @@ final class Netty {
 
     private void echo() throws Exception {
         Channel server = serve(new Echo());
-        int clients = 100;
+        int clients = tls == null ? 100 : 30;
         CountDownLatch ended = new CountDownLatch(clients);
         AtomicInteger next = new AtomicInteger();
         Bootstrap bootstrap = new Bootstrap().group(workers).channel(connection)
                 .handler(new ChannelInitializer<Channel>() {
                     @Override
                     protected void initChannel(Channel channel) {
+                        if (tls != null) {
+                            channel.pipeline().addLast(tls.client.newHandler(channel.alloc()));
+                        }
                         channel.pipeline().addLast(new Asker(next.incrementAndGet(), 60, ended));
                     }
                 });
@@ -193,13 +227,14 @@ final class Netty {
         Kit.say("echo: %d connections", clients);
     }
 
-    /** Thousands of short connections, so that descriptor numbers are used again and again. */
+    /** Thousands of short connections, so that descriptor numbers are used again and again; fewer with handshakes. */
     private void churn() throws Exception {
+        int each = tls == null ? 100 : 20;
         Channel server = serve(new Echo());
         AtomicInteger right = new AtomicInteger();
         Kit.together(20, "client", () -> {
-            for (int i = 0; i < 100; i++) {
-                try (java.net.Socket socket = new java.net.Socket("127.0.0.1", port(server))) {
+            for (int i = 0; i < each; i++) {
+                try (java.net.Socket socket = sockets().createSocket("127.0.0.1", port(server))) {
                     socket.getOutputStream().write(i);
                     Kit.check("its own byte", socket.getInputStream().read() == i);
                     socket.setSoLinger(i % 3 == 0, 0);

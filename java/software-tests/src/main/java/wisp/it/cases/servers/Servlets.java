@@ -3,6 +3,7 @@ package wisp.it.cases.servers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.servlet.http.HttpServlet;
 import javax.servlet.http.HttpServletRequest;
@@ -64,12 +65,16 @@ final class Servlets {
 
     /** So many clients, each with one kept connection and its own sequence of requests. */
     static void drive(int port, int clients, int requests) throws InterruptedException {
+        drive(() -> new Http(port), clients, requests);
+    }
+
+    static void drive(Callable<Http> connect, int clients, int requests) throws InterruptedException {
         AtomicInteger next = new AtomicInteger();
         AtomicInteger done = new AtomicInteger();
         Kit.together(clients, "client", () -> {
             int client = next.incrementAndGet();
             Random random = new Random(client);
-            try (Http http = new Http(port)) {
+            try (Http http = connect.call()) {
                 for (int i = 0; i < requests; i++) {
                     request(http, random, client * 1000 + i);
                     Kit.check("status 200", http.status == 200);
