@@ -14,6 +14,7 @@
 #include "interpose/entry.h"
 #include "interpose/process.h"
 #include "platform/log.h"
+#include "scheduler/own_thread.h"
 
 namespace wisp {
 
@@ -89,3 +90,13 @@ extern "C" __attribute__((visibility("hidden"))) void* wisp_before_dlmopen(long,
 }
 
 }  // namespace wisp
+
+using namespace wisp;
+
+// The callback runs under ld.so's lock, which starting a thread takes, and a dlopen while it holds
+// what starting a thread takes: a task that waits in there must not need a worker to come back.
+WISP_EXPORT int dl_iterate_phdr(int (*callback)(dl_phdr_info*, size_t, void*), void* data) {
+  real::ensure();
+  StaysHere here(calling_task());
+  return real::dl_iterate_phdr(callback, data);
+}

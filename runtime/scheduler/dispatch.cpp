@@ -248,7 +248,7 @@ static inline void leaves_ready(WispTask* self) {
 }
 
 void yield_current(WispTask* self) {
-  if (keeps_thread()) {
+  if (keeps_thread(self)) {
     yield_on_own_thread(self);
     return;
   }
@@ -300,7 +300,7 @@ bool make_way_is_due() {
   // empty the slot at any time.
   const WispTask* self = current_task();
   const Carrier* c = self->carrier;
-  if (c == nullptr) return false;
+  if (c == nullptr || WISP_UNLIKELY(self->stays_here != 0)) return false;
   if (c->next.load(std::memory_order_relaxed) != nullptr) return true;
   uint64_t now = ticks();
   return now - self->dispatched_at >= us_to_ticks(kLongRunUs) &&

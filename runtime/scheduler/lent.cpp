@@ -184,7 +184,8 @@ void FullWeight::begin(WispTask* self) {
       SpinGuard guard(w->weight_lock);
       if (take_away_added(w) || inside) return;
     }
-    if (own_threads_watched()) return;  // made lighter before that was known, and it cannot leave
+    // Made lighter before that was known, and it cannot leave.
+    if (own_threads_watched() || self->stays_here != 0) return;
     yield_current(self);                // refused: on another kernel thread, then; this one ends
   }
 }

@@ -13,24 +13,34 @@ namespace wisp {
 
 constexpr uint32_t kWoken = 1, kLook = 2;
 
+static std::atomic<bool> g_signal_stacks{false};  // there may be some
+
 void own_threads_watch() {
+  g_signal_stacks.store(true, std::memory_order_relaxed);
   if (!own_threads_watched()) observe_flag(kOwnThreadBit, true);
 }
 
-bool keeps_thread_now() {
+bool has_signal_stack_now() {
+  if (!g_signal_stacks.load(std::memory_order_relaxed)) return false;
   stack_t now{};
   if (kernel::call(SYS_sigaltstack, 0, reinterpret_cast<long>(&now)) != 0) return false;
   return (now.ss_flags & SS_DISABLE) == 0;
 }
 
-void note_own_thread(WispTask* self) {
-  bool keeps = keeps_thread_now();
+void note_own_thread_slow(WispTask* self) {
+  // From here on for good, as with the first signal stack: it is rare.
+  if (!own_threads_watched()) observe_flag(kOwnThreadBit, true);
+  bool keeps = keeps_thread(self);
   // Of a wait that ended before it slept.
   if (keeps) self->own_wake.store(0, std::memory_order_relaxed);
   self->own_thread.store(keeps, std::memory_order_relaxed);
 }
 
 bool leave_for_own_thread(WispTask* self) {
+  // Whether it still has its signal stack is asked when it next waits inside the runtime.
+  if (self->own_thread.load(std::memory_order_relaxed) &&
+      g_signal_stacks.load(std::memory_order_relaxed))
+    return true;
   RuntimeEntry entry;
   note_own_thread(self);
   if (!self->own_thread.load(std::memory_order_relaxed)) return false;
@@ -81,7 +91,7 @@ void yield_on_own_thread(WispTask* self) {
 
 void own_thread_over(WispTask* self) {
   self->own_thread.store(false, std::memory_order_relaxed);
-  if (!keeps_thread_now()) return;
+  if (!has_signal_stack_now()) return;
   stack_t none{nullptr, SS_DISABLE, 0};
   kernel::call(SYS_sigaltstack, reinterpret_cast<long>(&none));
   // Who sets a signal stack behind our back may have set the mask so, too.

@@ -10,6 +10,9 @@
 //
 // The kernel is asked at each wait, which costs a system call, and only once somebody may have set
 // one (own_threads_watch): bit kOwnThreadBit of `observed`.
+//
+// The other reason is a lock of libc's that the task holds while the program's code runs, and that
+// workers need to come up (StaysHere): queued behind them the task would never give it back.
 #pragma once
 #include "scheduler/event_log.h"
 
@@ -19,11 +22,32 @@ namespace wisp {
 void own_threads_watch();
 inline bool own_threads_watched() { return WISP_UNLIKELY((observed() & kOwnThreadBit) != 0); }
 
+// While it lives the calling task stays on its kernel thread. `self` may be null.
+class StaysHere {
+ public:
+  explicit StaysHere(WispTask* self) : self_(self) {
+    if (self != nullptr) ++self->stays_here;
+  }
+  ~StaysHere() {
+    if (self_ != nullptr) --self_->stays_here;
+  }
+  StaysHere(const StaysHere&) = delete;
+  StaysHere& operator=(const StaysHere&) = delete;
+
+ private:
+  WispTask* self_;
+};
+
 // The calling task has to stay on this kernel thread now.
-bool keeps_thread_now();
-inline bool keeps_thread() { return own_threads_watched() && keeps_thread_now(); }
+bool has_signal_stack_now();
+inline bool keeps_thread(const WispTask* self) {
+  return WISP_UNLIKELY(self->stays_here != 0) || (own_threads_watched() && has_signal_stack_now());
+}
 // Before `self` queues its waiter: who finds that then knows how to wake it.
-void note_own_thread(WispTask* self);
+void note_own_thread_slow(WispTask* self);
+inline void note_own_thread(WispTask* self) {
+  if (own_threads_watched() || WISP_UNLIKELY(self->stays_here != 0)) note_own_thread_slow(self);
+}
 inline bool waits_on_own_thread(const WispTask* task) {
   // relaxed: written before the waiter was queued, and who wakes it has held that bucket's lock.
   return own_threads_watched() && task->own_thread.load(std::memory_order_relaxed);
@@ -33,8 +57,7 @@ inline bool waits_on_own_thread(const WispTask* task) {
 // Then it has no carrier any more, and calls what it likes as a plain thread.
 bool leave_for_own_thread(WispTask* self);
 inline bool goes_on_alone(WispTask* self) {
-  return own_threads_watched() &&
-         (self->own_thread.load(std::memory_order_relaxed) || leave_for_own_thread(self));
+  return own_threads_watched() && leave_for_own_thread(self);
 }
 
 // In place of leaving the stack. deadline_ns: CLOCK_MONOTONIC, 0 = none; what it ends with stands

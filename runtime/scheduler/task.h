@@ -102,6 +102,7 @@ struct alignas(kCacheLine) WispTask {
   // waiter is queued.
   std::atomic<bool> own_thread{false};
   std::atomic<uint32_t> own_wake{0};
+  uint32_t stays_here = 0;  // StaysHere; its own
 
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen

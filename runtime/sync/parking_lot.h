@@ -35,7 +35,7 @@ class ParkingLot {
   template <typename F>
   static bool enqueue(const void* key, Waiter* w, F&& still_wanted) {
     w->task = current_task();
-    if (own_threads_watched() && w->task != nullptr) note_own_thread(w->task);
+    if (w->task != nullptr) note_own_thread(w->task);
     w->wake.store(0, std::memory_order_relaxed);
     Bucket& b = bucket_of(key);
     SpinGuard guard(b.lock);

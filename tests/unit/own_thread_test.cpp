@@ -127,7 +127,7 @@ TEST(OwnThread, TimeAndWakeUpMeet) {
 TEST(OwnThread, NothingStaysBehind) {
   for (int round = 0; round < 20; ++round) {
     run_crew(4, 0, [&](int me) {
-      EXPECT_FALSE(keeps_thread_now());
+      EXPECT_FALSE(has_signal_stack_now());
       if (me % 2 != 0) return;
       own_threads_watch();
       // Left as it is: the end of the task takes it away.
@@ -139,7 +139,7 @@ TEST(OwnThread, NothingStaysBehind) {
       task_yield();
       timespec ms{0, 1'000'000};
       EXPECT_EQ(task_nanosleep(&ms, nullptr), 0);
-      EXPECT_TRUE(keeps_thread_now());
+      EXPECT_TRUE(has_signal_stack_now());
     });
   }
 }
@@ -157,6 +157,26 @@ TEST(OwnThread, ItComesBack) {
     EXPECT_EQ(task_nanosleep(&ms, nullptr), 0);
     EXPECT_NE(current_task()->carrier, nullptr);
     EXPECT_FALSE(current_task()->own_thread.load());
+  });
+}
+
+// In a callback of dl_iterate_phdr, say, and without any signal stack.
+TEST(OwnThread, WhoStaysHereWaitsHere) {
+  std::atomic<uint32_t> turn{0};
+  run_crew(4, 0, [&](int me) {
+    auto number = static_cast<uint32_t>(me);
+    WispTask* self = current_task();
+    int tid = 0;
+    {
+      StaysHere here(me % 2 == 0 ? self : nullptr);
+      if (me % 2 == 0) tid = kernel::gettid();
+      go_round(turn, number, 4, 100 * kScale);
+      task_yield();
+      if (tid != 0) EXPECT_EQ(kernel::gettid(), tid);
+    }
+    timespec ms{0, 1'000'000};
+    EXPECT_EQ(task_nanosleep(&ms, nullptr), 0);
+    EXPECT_FALSE(self->own_thread.load());
   });
 }
 
