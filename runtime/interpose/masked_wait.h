@@ -21,7 +21,7 @@ auto wait_with_mask(WispTask* task, const sigset_t* mask, F&& call) {
   task_mask_change(task, SIG_SETMASK, &all, &before);
   auto waiting = [&] {
     BlockingRegion region;
-    push_to_kernel(task, ~word_of(mask));
+    AwaitsSignals awaits(task, ~word_of(mask));
     return call();
   };
   auto result = waiting();

@@ -22,7 +22,7 @@ WispTask* known_task(pthread_t thread) {
 int task_sigwait(WispTask* task, const sigset_t* set, siginfo_t* info, const timespec* timeout) {
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   BlockingRegion region;
-  push_to_kernel(task, word_of(set));
+  AwaitsSignals awaits(task, word_of(set));
   for (;;) {
     timespec left{}, *limit = nullptr;
     if (deadline != kForever) {

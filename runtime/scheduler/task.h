@@ -104,6 +104,10 @@ struct alignas(kCacheLine) WispTask {
   std::atomic<uint32_t> own_wake{0};
   uint32_t stays_here = 0;  // StaysHere; its own
 
+  // Blocked by its mask, but awaited in the kernel (AwaitsSignals), and which of them have been sent
+  // there. Under that one's lock.
+  uint64_t awaited_signals = 0, sent_signals = 0;
+
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen
   std::atomic<uint64_t> cpu_ticks{0};  // time on a carrier or worker, up to the last switch

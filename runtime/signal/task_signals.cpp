@@ -44,6 +44,57 @@ static long send_directed(int tid, int sig) {
   return kernel::call(SYS_rt_tgsigqueueinfo, info.si_pid, tid, sig, reinterpret_cast<long>(&info));
 }
 
+// Held signals that `mask` no longer blocks become pending again.
+static void unhold(ThreadSelf& self, uint64_t mask) {
+  uint64_t freed = self.held_signals.load(std::memory_order_relaxed) & ~mask;
+  if (freed == 0) return;
+  self.held_signals.fetch_and(~freed, std::memory_order_relaxed);
+  self.pending_signals.fetch_or(freed, std::memory_order_relaxed);
+}
+
+// A leaf. The sender's look at what is awaited and its sending are one step: nothing arrives after
+// the end.
+static SpinLock g_await_lock;
+
+static void send_awaited(WispTask* task, int sig) {
+  SpinGuard guard(g_await_lock);
+  if ((task->awaited_signals & ~task->sent_signals & bit_of(sig)) == 0) return;
+  task->sent_signals |= bit_of(sig);
+  send_directed(task->worker.load(std::memory_order_relaxed)->tid.load(std::memory_order_relaxed),
+                sig);
+}
+
+AwaitsSignals::AwaitsSignals(WispTask* task, uint64_t which) : task_(task) {
+  {
+    RuntimeEntry entry;
+    SpinGuard guard(g_await_lock);
+    task->awaited_signals = which;
+    // Under the lock: who has set its bit before finds it awaited, or its bit is found here.
+    task->sent_signals = push_to_kernel(task, which);
+  }
+  // Leaving the runtime has put them aside, as blocked; the handler wants to find them pending.
+  unhold(*task->self, ~which);
+}
+
+AwaitsSignals::~AwaitsSignals() {
+  uint64_t left;
+  {
+    RuntimeEntry entry;
+    SpinGuard guard(g_await_lock);
+    task_->awaited_signals = 0;
+    left = task_->sent_signals;
+  }
+  timespec none{0, 0};
+  for (; left != 0; left &= left - 1) {
+    uint64_t one = left & -left;
+    siginfo_t info;
+    long sig = kernel::call(SYS_rt_sigtimedwait, reinterpret_cast<long>(&one),
+                            reinterpret_cast<long>(&info), reinterpret_cast<long>(&none), 8);
+    // The process's own of that number: back to where it was.
+    if (sig > 0 && !is_directed(&info)) kernel::call(SYS_kill, kernel::getpid(), sig);
+  }
+}
+
 int signal_task(WispTask* task, int sig) {
   if (sig < 0 || sig > kSignals || sig == 32 || sig == 33) return EINVAL;
   if (task->state.load(std::memory_order_relaxed) == TaskState::Dead) return ESRCH;
@@ -53,7 +104,11 @@ int signal_task(WispTask* task, int sig) {
   if (task == entry.task()) return 0;
   kernel::membarrier();
   // Blocked: it stays where it is. A task that unblocks it right now looks at the bit afterwards.
-  if ((task->signal_mask & bit_of(sig)) == 0) ParkingLot::interrupt(task);
+  if ((task->signal_mask & bit_of(sig)) != 0) {
+    send_awaited(task, sig);
+    return 0;
+  }
+  ParkingLot::interrupt(task);
   // Running, perhaps in a system call: the kernel interrupts it there. If the task has moved on by
   // then, the entry drops the signal, since the bit is not that other task's.
   Worker* w = task->worker.load(std::memory_order_relaxed);
@@ -103,14 +158,6 @@ void signals_deliver_pending(ThreadSelf& self) {
   }
 }
 
-// Held signals that `mask` no longer blocks become pending again.
-static void unhold(ThreadSelf& self, uint64_t mask) {
-  uint64_t freed = self.held_signals.load(std::memory_order_relaxed) & ~mask;
-  if (freed == 0) return;
-  self.held_signals.fetch_and(~freed, std::memory_order_relaxed);
-  self.pending_signals.fetch_or(freed, std::memory_order_relaxed);
-}
-
 int task_mask_change(WispTask* task, int how, const sigset_t* set, sigset_t* old) {
   RuntimeEntry entry;  // leaving it delivers what became unblocked
   uint64_t mask = task->signal_mask;
@@ -132,7 +179,7 @@ int task_mask_change(WispTask* task, int how, const sigset_t* set, sigset_t* old
   return 0;
 }
 
-bool push_to_kernel(WispTask* task, uint64_t which) {
+uint64_t push_to_kernel(WispTask* task, uint64_t which) {
   ThreadSelf& self = *task->self;
   // Everything that waits is pending from here on; what is not pushed comes back to `held` when the
   // task next leaves the runtime.
@@ -140,7 +187,7 @@ bool push_to_kernel(WispTask* task, uint64_t which) {
   uint64_t due = self.pending_signals.load(std::memory_order_relaxed) & which & kMaskable;
   for (uint64_t left = due; left != 0; left &= left - 1)
     send_directed(kernel::gettid(), __builtin_ctzll(left) + 1);
-  return due != 0;
+  return due;
 }
 
 bool collect(WispTask* task, int sig, siginfo_t* info) {
@@ -148,6 +195,11 @@ bool collect(WispTask* task, int sig, siginfo_t* info) {
   uint64_t was = task->self->pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
   was |= task->self->held_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
   if ((was & bit_of(sig)) == 0) return false;
+  {
+    RuntimeEntry entry;
+    SpinGuard guard(g_await_lock);
+    task->sent_signals &= ~bit_of(sig);
+  }
   siginfo_t meant;
   as_sent(info, &meant);
   meant.si_code = SI_USER;  // as libc's sigtimedwait reports a pthread_kill

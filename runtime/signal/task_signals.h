@@ -38,9 +38,23 @@ void signals_deliver_pending(ThreadSelf& self);
 int task_mask_change(WispTask* task, int how, const sigset_t* set, sigset_t* old);
 
 // --- for the waiting calls (sigsuspend, sigtimedwait)
+// While it lives signals of `which` that are for the task go to its kernel thread, though its mask
+// blocks them: a call in between finds them there. Each is sent there once, and what the call
+// leaves is taken back: behind a mask that lets it through a copy would still do what the signal
+// does without a handler. Outside any RuntimeEntry; the task stays on its kernel thread meanwhile.
+class AwaitsSignals {
+ public:
+  AwaitsSignals(WispTask* task, uint64_t which);
+  ~AwaitsSignals();
+  AwaitsSignals(const AwaitsSignals&) = delete;
+  AwaitsSignals& operator=(const AwaitsSignals&) = delete;
+
+ private:
+  WispTask* task_;
+};
 // Sends to the calling kernel thread every signal of `which` that waits for the task: a call that
-// unblocks or collects signals in the kernel then finds it there. True if there was one.
-bool push_to_kernel(WispTask* task, uint64_t which);
+// unblocks or collects signals in the kernel then finds it there. Which there were.
+uint64_t push_to_kernel(WispTask* task, uint64_t which);
 // A signal collected from the kernel by a waiting call: true if it is for this task (then *info, if
 // given, is what the sender meant), false if it was meant for a task that has moved on.
 bool collect(WispTask* task, int sig, siginfo_t* info);

@@ -1,0 +1,70 @@
+// A signal that a thread blocks and takes by sigwait, and that would end the process otherwise: it
+// meets nobody else, whoever runs on the kernel thread afterwards.
+#include "preload.h"
+
+enum { kWaiters = 6, kTurns = 200 };
+static int g_signals[2];
+static volatile int g_over;
+static int g_taken[kWaiters];  // 1: it blocks them; then one more for each that it has taken
+
+static void* takes(void* number) {
+  long me = (long)number;
+  sigset_t set;
+  sigemptyset(&set);
+  for (int i = 0; i < 2; ++i) sigaddset(&set, g_signals[i]);
+  CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+  __atomic_store_n(&g_taken[me], 1, __ATOMIC_SEQ_CST);
+  for (int i = 0; i < kTurns; ++i) {
+    int sig = 0;
+    if (i % 3 == 0) {
+      struct timespec long_time = {60, 0};
+      sig = sigtimedwait(&set, NULL, &long_time);
+    } else {
+      CHECK(sigwait(&set, &sig) == 0);
+    }
+    CHECK(sig == g_signals[0] || sig == g_signals[1]);
+    __atomic_fetch_add(&g_taken[me], 1, __ATOMIC_SEQ_CST);
+    if (i % 7 == 0) sleep_ms(1);
+  }
+  struct timespec now = {0, 0};
+  CHECK(sigtimedwait(&set, NULL, &now) == -1 && errno == EAGAIN);
+  return NULL;
+}
+
+// Blocks nothing.
+static void* passes_by(void* unused) {
+  while (!g_over) {
+    sched_yield();
+    sleep_ms(1);
+  }
+  return unused;
+}
+
+static pthread_t g_waiters[kWaiters];
+static void* sends(void* number) {
+  long to = (long)number;
+  while (__atomic_load_n(&g_taken[to], __ATOMIC_SEQ_CST) == 0) sleep_ms(1);
+  for (int i = 0; i < kTurns; ++i) {
+    CHECK(pthread_kill(g_waiters[to], g_signals[i % 2]) == 0);
+    while (__atomic_load_n(&g_taken[to], __ATOMIC_SEQ_CST) < i + 2) sched_yield();
+  }
+  return NULL;
+}
+
+int main(void) {
+  check_tasks();
+  g_signals[0] = SIGUSR1;
+  g_signals[1] = SIGRTMIN + 6;
+  for (int round = 0; round < 5; ++round) {
+    memset(g_taken, 0, sizeof g_taken);
+    g_over = 0;
+    pthread_t by[4], senders[kWaiters];
+    for (long i = 0; i < kWaiters; ++i) g_waiters[i] = java(takes, (void*)i);
+    for (int i = 0; i < 4; ++i) by[i] = java(passes_by, NULL);
+    for (long i = 0; i < kWaiters; ++i) senders[i] = java(sends, (void*)i);
+    for (int i = 0; i < kWaiters; ++i) join(senders[i]), join(g_waiters[i]);
+    g_over = 1;
+    for (int i = 0; i < 4; ++i) join(by[i]);
+  }
+  return 0;
+}
