@@ -51,12 +51,9 @@ static void defer(ThreadSelf& self, int sig, siginfo_t* info, void* context) {
 // Put off for a flow that did not block them, on a thread whose flow now does: back to the process,
 // of which some other thread may take them.
 static void pass_on_blocked(uint64_t bits) {
-  timespec none{0, 0};
   for (; bits != 0; bits &= bits - 1) {
-    uint64_t one = bits & -bits;
     siginfo_t info;
-    long sig = kernel::call(SYS_rt_sigtimedwait, reinterpret_cast<long>(&one),
-                            reinterpret_cast<long>(&info), reinterpret_cast<long>(&none), 8);
+    long sig = take_pending(bits & -bits, &info);
     if (sig <= 0) continue;
     // Refused to all but the main thread for what kill(2) or the kernel has sent (Linux's
     // do_rt_sigqueueinfo compares with the number of the thread): then it comes from ourselves.

@@ -52,6 +52,12 @@ static void unhold(ThreadSelf& self, uint64_t mask) {
   self.pending_signals.fetch_or(freed, std::memory_order_relaxed);
 }
 
+long take_pending(uint64_t set, siginfo_t* info) {
+  timespec none{0, 0};
+  return kernel::call(SYS_rt_sigtimedwait, reinterpret_cast<long>(&set),
+                      reinterpret_cast<long>(info), reinterpret_cast<long>(&none), 8);
+}
+
 // A leaf. The sender's look at what is awaited and its sending are one step: nothing arrives after
 // the end.
 static SpinLock g_await_lock;
@@ -84,12 +90,9 @@ AwaitsSignals::~AwaitsSignals() {
     task_->awaited_signals = 0;
     left = task_->sent_signals;
   }
-  timespec none{0, 0};
   for (; left != 0; left &= left - 1) {
-    uint64_t one = left & -left;
     siginfo_t info;
-    long sig = kernel::call(SYS_rt_sigtimedwait, reinterpret_cast<long>(&one),
-                            reinterpret_cast<long>(&info), reinterpret_cast<long>(&none), 8);
+    long sig = take_pending(left & -left, &info);
     // The process's own of that number: back to where it was.
     if (sig > 0 && !is_directed(&info)) kernel::call(SYS_kill, kernel::getpid(), sig);
   }
