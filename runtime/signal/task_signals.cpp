@@ -91,7 +91,7 @@ AwaitsSignals::~AwaitsSignals() {
     left = task_->sent_signals;
   }
   for (; left != 0; left &= left - 1) {
-    siginfo_t info;
+    siginfo_t info{};
     long sig = take_pending(left & -left, &info);
     // The process's own of that number: back to where it was.
     if (sig > 0 && !is_directed(&info)) kernel::call(SYS_kill, kernel::getpid(), sig);
