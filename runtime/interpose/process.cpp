@@ -2,8 +2,8 @@
 //
 // A forked child has one thread and may do little before it executes something else: Wisp is off in
 // it, all calls are libc's. Unless nothing has begun yet: a daemon's launcher forks first, and its
-// child loads the JVM (jsvc). A vfork child shares our memory, thread-local data included: its parent
-// thread's `straight` is set until the parent goes on.
+// child loads the JVM (jsvc). A vfork child shares our memory, thread-local data included: its
+// parent thread's `straight` is set until the parent goes on.
 #include "interpose/process.h"
 
 #include <errno.h>
