@@ -186,7 +186,7 @@ void FullWeight::begin(WispTask* self) {
     }
     // Made lighter before that was known, and it cannot leave.
     if (own_threads_watched() || self->stays_here != 0) return;
-    yield_current(self);                // refused: on another kernel thread, then; this one ends
+    yield_current(self);  // refused: on another kernel thread, then; this one ends
   }
 }
 
