@@ -104,8 +104,8 @@ struct alignas(kCacheLine) WispTask {
   std::atomic<uint32_t> own_wake{0};
   uint32_t stays_here = 0;  // StaysHere; its own
 
-  // Blocked by its mask, but awaited in the kernel (AwaitsSignals), and which of them have been sent
-  // there. Under that one's lock.
+  // Blocked by its mask, but awaited in the kernel (AwaitsSignals), and which of them have been
+  // sent there. Under that one's lock.
   uint64_t awaited_signals = 0, sent_signals = 0;
 
   // --- counters, written by the runner, read by observers
