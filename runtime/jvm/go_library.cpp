@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "platform/spin_lock.h"
+#include "scheduler/scheduler.h"
 
 namespace wisp {
 
@@ -32,6 +33,7 @@ Code g_known[kKnown];
 uint32_t g_looked_at = 0;
 
 bool known(uintptr_t address) {
+  RuntimeEntry entry;
   SpinGuard guard(g_lock);
   for (const Code& code : g_known)
     if (code.holds(address)) return true;
@@ -86,6 +88,7 @@ bool in_go_library(const void* address) {
   if (known(l.address)) return false;
   if (dl_iterate_phdr(look, &l) == 0) return false;
   if (l.is_go) return true;
+  RuntimeEntry entry;
   SpinGuard guard(g_lock);
   g_known[g_looked_at++ % kKnown] = l.code;
   return false;
