@@ -74,6 +74,8 @@ AwaitsSignals::AwaitsSignals(WispTask* task, uint64_t which) : task_(task) {
   {
     RuntimeEntry entry;
     SpinGuard guard(g_await_lock);
+    outer_awaited_ = task->awaited_signals;
+    outer_sent_ = task->sent_signals;
     task->awaited_signals = which;
     // Under the lock: who has set its bit before finds it awaited, or its bit is found here.
     task->sent_signals = push_to_kernel(task, which);
@@ -87,8 +89,9 @@ AwaitsSignals::~AwaitsSignals() {
   {
     RuntimeEntry entry;
     SpinGuard guard(g_await_lock);
-    task_->awaited_signals = 0;
     left = task_->sent_signals;
+    task_->awaited_signals = outer_awaited_;
+    task_->sent_signals = outer_sent_;
   }
   for (; left != 0; left &= left - 1) {
     siginfo_t info{};

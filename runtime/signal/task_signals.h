@@ -42,6 +42,7 @@ int task_mask_change(WispTask* task, int how, const sigset_t* set, sigset_t* old
 // blocks them: a call in between finds them there. Each is sent there once, and what the call
 // leaves is taken back: behind a mask that lets it through a copy would still do what the signal
 // does without a handler. Outside any RuntimeEntry; the task stays on its kernel thread meanwhile.
+// Nests: a handler that runs in the call may wait so itself.
 class AwaitsSignals {
  public:
   AwaitsSignals(WispTask* task, uint64_t which);
@@ -51,6 +52,7 @@ class AwaitsSignals {
 
  private:
   WispTask* task_;
+  uint64_t outer_awaited_, outer_sent_;
 };
 // Sends to the calling kernel thread every signal of `which` that waits for the task: a call that
 // unblocks or collects signals in the kernel then finds it there. Which there were.

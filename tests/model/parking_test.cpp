@@ -17,6 +17,14 @@ using namespace parking_model;
 // Requeue wakes whom it has moved, Move leaves it to others.
 enum class Waker { Unpark, Timer, Signal, Requeue, Move };
 
+void unpark_each_wait(System& s) {
+  s.flag[0].store(1, release);
+  s.unpark(kKey, 1);
+  if (!s.plan.waits_again) return;
+  s.flag[1].store(1, release);
+  s.unpark(kOtherKey, 1);
+}
+
 model::Scenario task_waits(Plan plan, std::vector<Waker> wakers) {
   return [=](model::Test& t) {
     System& s = t.make<System>(plan);
@@ -25,13 +33,7 @@ model::Scenario task_waits(Plan plan, std::vector<Waker> wakers) {
     for (Waker w : wakers) {
       switch (w) {
         case Waker::Unpark:
-          t.thread("unparker", [&s, plan] {
-            s.flag[0].store(1, release);
-            s.unpark(kKey, 1);
-            if (!plan.waits_again) return;
-            s.flag[1].store(1, release);
-            s.unpark(kOtherKey, 1);
-          });
+          t.thread("unparker", [&s] { unpark_each_wait(s); });
           break;
         case Waker::Timer:
           t.daemon("timer", [&s] { s.timer_main(); });
@@ -65,14 +67,7 @@ model::Scenario own_thread_waits(Plan plan, bool unparked, bool signal) {
   return [=](model::Test& t) {
     System& s = t.make<System>(plan);
     t.thread("task", [&s] { s.own_thread_waits(); });
-    if (unparked)
-      t.thread("unparker", [&s, plan] {
-        s.flag[0].store(1, release);
-        s.unpark(kKey, 1);
-        if (!plan.waits_again) return;
-        s.flag[1].store(1, release);
-        s.unpark(kOtherKey, 1);
-      });
+    if (unparked) t.thread("unparker", [&s] { unpark_each_wait(s); });
     if (signal) t.thread("signal", [&s] { s.puts_signal_off(); });
     t.finally([&s] {
       MODEL_CHECK(s.done.get() == 1);
