@@ -189,7 +189,8 @@ size_t collect(void* to, size_t room) {
     n += c.queue.look(both + n, Carrier::kRing);
     for (uint32_t k = 0; k < n; ++k)
       if (both[k] != nullptr) queued[queued_total++] = id_of(both[k]);
-    r->queued_count = r->queue_length = queued_total - r->queued_first;
+    r->queued_count = queued_total - r->queued_first;
+    r->queue_length = r->queued_count + c.inbox.size();
   }
 
   size_t at = workers_at;

@@ -88,7 +88,7 @@ struct CarrierRecord {
   uint32_t index;
   uint32_t running;                     // task id, kNone
   int32_t worker_tid;                   // 0: idle
-  uint32_t queue_length;                // ring and next slot
+  uint32_t queue_length;                // ring, front, inbox and next slot
   uint32_t queued_first, queued_count;  // its part of the section `queued`, next slot first
   uint32_t tasks;                       // alive whose last carrier it is
   uint32_t reserved;

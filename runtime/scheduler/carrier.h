@@ -2,21 +2,34 @@
 // the moment runs a carrier. A worker without a carrier is either a spare (asleep) or lends its
 // kernel thread to a task whose carrier was handed off.
 #pragma once
-#include "platform/spin_lock.h"
 #include "scheduler/busy_time.h"
 #include "scheduler/pace.h"
 #include "scheduler/patience.h"
 #include "scheduler/run_queue.h"
-#include "scheduler/task.h"
+#include "scheduler/task_list.h"
 
 namespace wisp {
+
+// Ticks that the owner writes, for itself. Others may look; relaxed.
+class OwnTicks {
+ public:
+  OwnTicks& operator=(uint64_t ticks) {
+    ticks_.store(ticks, std::memory_order_relaxed);
+    return *this;
+  }
+  OwnTicks& operator+=(uint64_t more) { return *this = *this + more; }
+  operator uint64_t() const { return ticks_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> ticks_{0};
+};
 
 struct alignas(128) Carrier {
   // --- owner's hot line
   std::atomic<WispTask*> next{nullptr};     // the next slot: woken by the running task, runs first
   std::atomic<WispTask*> current{nullptr};  // what runs now; null in the idle loop
   Worker* worker = nullptr;                 // who runs this carrier; null while idle
-  uint64_t now = 0;                         // ticks at the last switch
+  OwnTicks now;                             // at the last switch
   uint64_t slice_end = 0;                   // ticks when the inherited time slice of `next` ends
   // Counts dispatches; SysMonitor and thieves read it to see whether the carrier moves.
   std::atomic<uint64_t> switches{0};
@@ -31,7 +44,8 @@ struct alignas(128) Carrier {
   static constexpr uint32_t kRing = 1024, kFront = 256;
   RunQueue<WispTask, kRing> queue;   // the ring
   RunQueue<WispTask, kFront> front;  // ahead of the ring (queue_arrival)
-  uint32_t front_left = 0;           // owner: how many of the front go before the ring's next one
+  alignas(kCacheLine) Inbox inbox;   // sent home by others, who write to this line
+  alignas(kCacheLine) uint32_t front_left = 0;  // owner: how many of the front go before the ring's next one
   uint64_t ring_due = 0;             // owner: ticks from when on none does
 
   bool timer_check_due(uint64_t at) const {
@@ -53,8 +67,8 @@ struct alignas(128) Carrier {
   WispTask* pop_front() { return alone ? front.pop_alone() : front.pop(); }
 
   // Any thread, as RunQueue::size: what thieves may take.
-  uint32_t queued() const { return queue.size() + front.size(); }
-  bool anything_queued() const { return !queue.empty() || !front.empty(); }
+  uint32_t queued() const { return queue.size() + front.size() + inbox.size(); }
+  bool anything_queued() const { return !queue.empty() || !front.empty() || !inbox.empty(); }
 
   // --- timers. Lock order: timer_lock before a parking-lot bucket.
   SpinLock timer_lock;
@@ -86,28 +100,6 @@ struct alignas(128) Carrier {
   uint64_t seen_switches = 0;
   Patience patience;
   std::atomic<uint64_t> trim_moves{0};  // when the last pass over stacks began (trim.cpp)
-};
-
-// Tasks chained by queue_next.
-struct TaskList {
-  WispTask* head = nullptr;
-  WispTask* tail = nullptr;
-  uint32_t count = 0;
-
-  void append(WispTask* task) {
-    task->queue_next = nullptr;
-    (tail != nullptr ? tail->queue_next : head) = task;
-    tail = task;
-    ++count;
-  }
-  WispTask* pop() {
-    WispTask* t = head;
-    if (t == nullptr) return nullptr;
-    head = t->queue_next;
-    if (head == nullptr) tail = nullptr;
-    --count;
-    return t;
-  }
 };
 
 struct Worker {

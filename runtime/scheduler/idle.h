@@ -138,6 +138,24 @@ class IdleSet {
     lock_.unlock();
     return worker;
   }
+  // That carrier, if it is idle, with the worker that waits in its part of the pump or that was there
+  // last, else with any; null as take_pair. The caller wakes the worker.
+  WorkerT* take_pair_of(CarrierT* carrier, bool* no_spare) {
+    lock_.lock();
+    WorkerT* worker = nullptr;
+    CarrierT** p = &carriers_[carrier->part];
+    while (*p != nullptr && *p != carrier) p = &(*p)->idle_next;
+    bool there = *p != nullptr;
+    if (there) worker = pop_near(carrier->part);
+    if (worker != nullptr) {
+      *p = carrier->idle_next;
+      idle_.store(idle() - 1, std::memory_order_relaxed);
+      bind(carrier, worker);
+    }
+    *no_spare = there && worker == nullptr;
+    lock_.unlock();
+    return worker;
+  }
   // A spare worker for a carrier that changes hands, or null.
   WorkerT* take_spare(CarrierT* carrier) {
     lock_.lock();
@@ -196,6 +214,19 @@ class IdleSet {
     while (!polling(part)) part = after(part);
     WorkerT* w = poller_[part].load(std::memory_order_relaxed);
     set_poller(part, nullptr);
+    return w;
+  }
+  // Whom the kernel has last seen where the part's carrier ran.
+  WorkerT* pop_near(uint32_t part) {
+    if (polling(part)) {
+      WorkerT* w = poller_[part].load(std::memory_order_relaxed);
+      set_poller(part, nullptr);
+      return w;
+    }
+    WorkerT* w = workers_;
+    while (w != nullptr && w->part.load(std::memory_order_relaxed) != part) w = w->next;
+    if (w == nullptr) return pop_any(part);
+    remove_spare(w);
     return w;
   }
   void set_poller(uint32_t part, WorkerT* w) {

@@ -95,11 +95,17 @@ void announce_work(Noticer by = Noticer::Other);
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
 // To the idle list, by its owner, with its queue not empty: other workers will take that.
 void publish_with_work(Carrier* c);
-// Relaxed looks at the global queue and every ring: true may be stale, false only if what was
-// pushed is not ordered before the call.
-bool any_work_visible();
+// Relaxed looks at the global queue and at what queues on the carriers: work may be stale, None only
+// if what was pushed is not ordered before the call. ForItsCarrier: who leaves that alone tells
+// SysMonitor (sysmon_notice), which sees whether the carrier comes to it.
+enum class Work : uint8_t { None, ForItsCarrier, ForAnybody };
+Work visible_work();
+inline bool any_work_visible() { return visible_work() != Work::None; }
 
 // --- search.cpp
+// Others leave what queues there to this carrier, for now: where there are many, most of them are
+// busy, and it comes to it soon (comes_to_them, home.h).
+bool left_to_it(const Carrier* c, uint64_t now);
 // Work of other carriers for `c`, or null after w->spin_ticks. Counted as a searcher (idle.h).
 WispTask* search(Worker* w, Carrier* c);
 // So many tasks queue on this carrier, and on another one less than half of that, that what comes
@@ -141,8 +147,8 @@ struct alignas(128) PumpPart {
 extern PumpPart g_pump_parts[kMaxPumpParts];
 enum WakeWord : uint32_t { kRunCarrier = 1, kGoToPump = 2 };  // Worker::wake
 void wake_worker(Worker* worker, WakeWord what);
-// Looks at a part of the pump without waiting; what it wakes goes to `into`'s ring (null: global
-// queue). Returns how many tasks became runnable. At most one thread at a time gets to look.
+// Looks at a part of the pump without waiting; what it wakes goes home, else to `into`'s queues
+// (null: the global queue). Returns how many went there. At most one thread at a time gets to look.
 uint32_t poll_events(uint32_t part, Carrier* into);
 inline uint32_t poll_events(Carrier* into) { return poll_events(into->part, into); }
 // The other parts that nobody watches and nobody has looked at for a while. Owner only.

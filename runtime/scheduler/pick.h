@@ -88,8 +88,15 @@ inline WispTask* pick_queued(Carrier* c) {
   return t;
 }
 
+// What others have sent here.
+inline void open_inbox(Carrier* c) {
+  TaskList all = c->inbox.take();
+  while (WispTask* t = all.pop()) queue_arrival(c, t);
+}
+
 inline WispTask* pick(Carrier* c) {
   Scheduler& s = g_scheduler;
+  if (!c->inbox.empty()) open_inbox(c);
   if (chaos())
     if (WispTask* t = chaos_pick(c)) return t;
   if (WISP_UNLIKELY(c->timer_check_due(c->now)) && fire_timers(c, c, monotonic_ns()) != 0)

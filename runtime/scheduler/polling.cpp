@@ -15,6 +15,7 @@
 // other.
 #include "platform/backoff.h"
 #include "platform/running.h"
+#include "scheduler/home.h"
 #include "scheduler/internal.h"
 #include "scheduler/pick.h"
 #include "scheduler/placement.h"
@@ -49,8 +50,15 @@ void wake_worker(Worker* w, WakeWord what) {
     kernel::futex_wake(&w->wake, 1);
 }
 
-static void hand_out(TaskList* woken, Carrier* into) {
-  while (WispTask* t = woken->pop()) queue_arrival(into, t);
+// Returns how many have stayed.
+static uint32_t hand_out(TaskList* woken, Carrier* into) {
+  uint32_t stay = 0;
+  while (WispTask* t = woken->pop()) {
+    if (send_home(t, into, IdleHome::Wake)) continue;
+    queue_arrival(into, t);
+    ++stay;
+  }
+  return stay;
 }
 
 // The one sent is a spare again when it arrives (sleep_until_bound). Who announces work meanwhile
@@ -76,8 +84,8 @@ static void note_woken(uint32_t part, uint32_t n) {
 
 enum class Take { OneBatch, All };
 
-// By who is `looking` there: what it wakes goes to `into`, or to the global queue. Returns how
-// many.
+// By who is `looking` there: what it wakes goes home, else to `into`, or to the global queue. Returns
+// how many are there now.
 static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* into, Take take) {
   TaskList woken;
   ThreadSelf& me = thread_self();
@@ -94,7 +102,7 @@ static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* in
   if (into != nullptr && into->pace.expected(1) < us_to_ticks(kBriefUs))
     of.seen_to_until.store(now + us_to_ticks(2 * kBusyPollUs), std::memory_order_relaxed);
   of.looking.store(0, std::memory_order_release);
-  hand_out(&woken, into);
+  n = hand_out(&woken, into);
   // A carrier between two tasks runs a single one itself, at once.
   bool next = into != nullptr && take == Take::OneBatch;
   if (n > 1 || (n == 1 && !next)) announce_work();
@@ -235,15 +243,12 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     w->carrier->now = ticks();
     g_pump_parts[part].poll_at.store(w->carrier->now + us_to_ticks(kBusyPollUs),
                                      std::memory_order_relaxed);
-    uint32_t n = woken.count;
-    hand_out(&woken, w->carrier);
-    if (n > 1) announce_work();
+    if (hand_out(&woken, w->carrier) > 1) announce_work();
     attend_pump(part);
     return EventWait::Bound;
   }
   g_scheduler.idle.stop_polling(w);
-  hand_out(&woken, nullptr);
-  announce_work();
+  if (hand_out(&woken, nullptr) != 0) announce_work();
   return EventWait::Waited;
 }
 

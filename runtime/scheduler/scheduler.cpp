@@ -10,6 +10,7 @@
 #include <new>
 
 #include "platform/real.h"
+#include "scheduler/home.h"
 #include "scheduler/internal.h"
 #include "scheduler/own_thread.h"
 #include "scheduler/pick.h"
@@ -59,6 +60,17 @@ WispTask* GlobalQueue::pop_other() {
   return t;
 }
 
+// After a wake it is not about to park, by its own history. A kernel thread has none.
+static inline bool goes_on(const WispTask* waker) {
+  constexpr uint64_t kWorthMovingUs = 5;  // about what a futex wake-up costs both sides
+  return waker == nullptr || waker->wake_to_park > us_to_ticks(kWorthMovingUs);
+}
+
+// From here on that history is measured.
+static inline void note_wake(WispTask* waker, uint64_t stamp) {
+  if (waker != nullptr && waker->woke_at == 0) waker->woke_at = stamp != 0 ? stamp : ticks();
+}
+
 // A woken task is in the waker's next slot and somewhere a carrier sleeps. Waking it costs
 // microseconds of kernel time and drags the pair over two cores, which is wrong when the waker is
 // about to park; not waking it is wrong when the waker goes on computing. The waker's own history
@@ -72,15 +84,22 @@ static inline void announce_wake(WispTask* waker, bool displaced, uint64_t stamp
       sysmon_notice();
     return;
   }
-  constexpr uint64_t kWorthMovingUs = 5;  // about what a futex wake-up costs both sides
-  if (displaced || waker == nullptr || waker->wake_to_park > us_to_ticks(kWorthMovingUs)) {
+  if (displaced || goes_on(waker))
     announce_work();
-    if (waker == nullptr || waker->woke_at != 0) return;
-  } else {
+  else
     sysmon_notice();
-    if (waker->woke_at != 0) return;
-  }
-  waker->woke_at = stamp != 0 ? stamp : ticks();
+  note_wake(waker, stamp);
+}
+
+// The woken task went home. As above it is not worth a kernel wake-up if it can run here right
+// after its waker.
+static inline bool sent_home(WispTask* task, Carrier* here, WispTask* waker, uint64_t stamp) {
+  if (task->carrier == here || !outweighs_message(task)) return false;
+  bool alone = here->next.load(std::memory_order_relaxed) == nullptr;
+  IdleHome idle = alone && !goes_on(waker) ? IdleHome::Leave : IdleHome::Wake;
+  if (!send_home(task, here, idle)) return false;
+  if (g_scheduler.idle.wakeable() != 0) note_wake(waker, stamp);
+  return true;
 }
 
 // The time stamp it took, 0: none.
@@ -126,7 +145,9 @@ void ready(WispTask* task) {
   // sample.
   if ((c->unparks.load(std::memory_order_relaxed) & 15) == 1)
     task->ready_at = stamp != 0 ? stamp : ticks();
+  if (sent_home(task, c, me.task, stamp)) return;
   WispTask* displaced = c->swap_next(task);
+  if (displaced != nullptr && send_home(displaced, c, IdleHome::Wake)) displaced = nullptr;
   if (displaced != nullptr) push_local(c, displaced);
   announce_wake(me.task, displaced != nullptr, stamp);
 }

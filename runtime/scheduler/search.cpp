@@ -1,6 +1,7 @@
 // The search of a worker whose carrier has run dry: other carriers' rings and next slots, the
 // global queue, its own timers. How long it lasts is learned: doubled by a find, halved by a
 // failure.
+#include "scheduler/home.h"
 #include "scheduler/internal.h"
 #include "scheduler/pick.h"
 
@@ -20,6 +21,7 @@ static WispTask* steal_queued(Carrier* c, Carrier* victim) {
   uint32_t n = victim->queue.steal(loot, kMax);
   bool front = n == 0;
   if (front) n = victim->front.steal(loot, kMax);
+  if (n == 0 && !victim->inbox.empty() && (loot[0] = victim->inbox.pop()) != nullptr) n = 1;
   if (n == 0) return nullptr;
   for (uint32_t i = 1; i < n; ++i)
     if (!front || !c->front.push(loot[i])) push_local(c, loot[i]);
@@ -117,11 +119,20 @@ bool has_too_many(const Carrier* c) {
   return false;
 }
 
+bool left_to_it(const Carrier* c, uint64_t now) {
+  const Scheduler& s = g_scheduler;
+  return s.carrier_count >= kManyCarriers && 2 * s.idle.wakeable() <= s.width() &&
+         comes_to_them(c, now);
+}
+
+constexpr uint64_t kHoldBackUs = 5;
+
 // Few and brief tasks queue there, and their carrier comes to them: for a little while they are
 // left to it (pace.h). If they are still there then, it may be stuck, and is the slower one in any
 // case.
-static bool left_alone(const Carrier* victim, uint64_t searched) {
-  constexpr uint64_t kHoldBackUs = 5, kWorthMovingUs = 40;
+static bool left_alone(const Carrier* victim, uint64_t searched, uint64_t now) {
+  constexpr uint64_t kWorthMovingUs = 40;
+  if (left_to_it(victim, now)) return true;
   if (searched >= us_to_ticks(kHoldBackUs) || chaos()) return false;
   uint32_t queued = victim->queued();
   return queued != 0 && victim->current.load(std::memory_order_relaxed) != nullptr &&
@@ -149,11 +160,13 @@ WispTask* search(Worker* w, Carrier* c) {
     bool held_back = false;
     if (!s.global.empty())
       if (WispTask* t = s.global.pop()) return t;
+    if (!c->inbox.empty())
+      if (WispTask* t = c->inbox.pop()) return t;
     for (uint32_t k = 0; k < n; ++k) {
       uint32_t i = order.at(k);
       Carrier* victim = &s.carriers[i];
       if (victim == c) continue;
-      if (left_alone(victim, now - start)) {
+      if (left_alone(victim, now - start, now)) {
         held_back = true;
         continue;
       }
@@ -172,7 +185,7 @@ WispTask* search(Worker* w, Carrier* c) {
       if (WispTask* t = c->pop()) return t;
     if (held_back) {
       if (WispTask* t = look_meanwhile(c)) return t;
-      continue;
+      if (now - start < us_to_ticks(kHoldBackUs)) continue;
     }
     if (now - start > spin && !hope) break;
     for (int i = 0; i < 8; ++i) cpu_pause();

@@ -7,6 +7,7 @@
 
 #include "coroutine/context.h"
 #include "platform/real.h"
+#include "scheduler/home.h"
 #include "scheduler/internal.h"
 #include "scheduler/lent.h"
 #include "scheduler/pick.h"
@@ -15,9 +16,7 @@
 namespace wisp {
 
 constexpr uint64_t kMaxSpinUs = 40;
-// With many carriers there mostly is something to be found somewhere, which its own carrier would
-// have run as soon, and warm: on 16 carriers a third of all processor time went into searches.
-constexpr uint32_t kMany = 4;
+// On 16 carriers a third of all processor time went into searches.
 constexpr uint64_t kMaxSpinOfManyUs = 5;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
@@ -44,7 +43,9 @@ void wake_searcher(Noticer by) {
     // Between claim and stop somebody may have pushed, seen a searcher and trusted it: us. So look
     // once more (found by tests/model/idle_test.cpp). seq_cst: stop, then look.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!any_work_visible()) return;
+    Work work = visible_work();
+    if (work == Work::ForItsCarrier) sysmon_notice();
+    if (work != Work::ForAnybody) return;
     if (s.idle.idle() == 0) {  // the last idle carrier went to somebody who has a task for it
       sysmon_notice();
       return;
@@ -97,17 +98,24 @@ void give_away(Carrier* c) {
     return;
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);  // publish, then look (idle.h)
-  if (any_work_visible()) wake_searcher();
+  Work work = visible_work();
+  if (work == Work::ForAnybody)
+    wake_searcher();
+  else if (work == Work::ForItsCarrier)
+    sysmon_notice();
 }
 
-bool any_work_visible() {
+Work visible_work() {
   Scheduler& s = g_scheduler;
-  if (!s.global.empty()) return true;
+  if (!s.global.empty()) return Work::ForAnybody;
+  bool left = false;
   for (uint32_t i = 0; i < s.carrier_count; ++i) {
     Carrier& c = s.carriers[i];
-    if (c.anything_queued()) return true;
+    if (!c.anything_queued()) continue;
+    if (!left_to_it(&c, ticks())) return Work::ForAnybody;
+    left = true;
   }
-  return false;
+  return left ? Work::ForItsCarrier : Work::None;
 }
 
 // Tasks that their wakers keep for themselves; not those that the caller has seen to. Relaxed, as
@@ -119,7 +127,7 @@ static bool any_next_visible() {
 }
 
 static uint64_t max_spin_ticks() {
-  return us_to_ticks(g_scheduler.carrier_count < kMany ? kMaxSpinUs : kMaxSpinOfManyUs);
+  return us_to_ticks(g_scheduler.carrier_count < kManyCarriers ? kMaxSpinUs : kMaxSpinOfManyUs);
 }
 
 // ---- idling ---------------------------------------------------------------------------------
@@ -134,9 +142,10 @@ static void end_search(Worker* w, bool found) {
   // of a task in a next slot as well, whose waker trusted in this search (announce_wake). seq_cst:
   // the waker stores next, then looks at the searchers (a fence in announce_work); we have stopped
   // searching (seq_cst), then look at next.
-  if (any_work_visible())
+  Work work = visible_work();
+  if (work == Work::ForAnybody)
     announce_work();
-  else if (any_next_visible())
+  else if (work == Work::ForItsCarrier || any_next_visible())
     sysmon_notice();
 }
 
@@ -184,7 +193,7 @@ static WispTask* next_task(Worker* w) {
       // published, then looked. Who gives a carrier away looks for a spare first, and tells
       // SysMonitor after it has published the carrier and found none.
       std::atomic_thread_fence(std::memory_order_seq_cst);
-      if (s.idle.idle() != 0 && any_work_visible() && s.idle.take_back(w)) continue;
+      if (s.idle.idle() != 0 && visible_work() == Work::ForAnybody && s.idle.take_back(w)) continue;
       sleep_until_bound(w);
       awake(w);
       continue;
@@ -200,7 +209,7 @@ static WispTask* next_task(Worker* w) {
     if (s.carrier_count > 1) {
       // Nothing to steal, and the last work came from the pump: a search in vain takes a
       // microsecond and more, a look there half of one.
-      if (w->pump_first && !any_work_visible() && found_in_pump(w, c)) {
+      if (w->pump_first && visible_work() != Work::ForAnybody && found_in_pump(w, c)) {
         search_less(w);
         continue;
       }
@@ -231,10 +240,11 @@ static WispTask* next_task(Worker* w) {
     pump_part_left(c);
     s.idle.publish_idle(c, w);
     if (searching) s.idle.stop_searching();
-    // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good: only its
-    // owner fills it.
+    // seq_cst: publish, then look (idle.h). The carrier's own ring is empty for good, as only its
+    // owner fills it; its inbox is not.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (any_work_visible()) {
+    Work work = visible_work();
+    if (work == Work::ForAnybody) {
       if (s.idle.wakeable() != 0 && s.idle.take_back(w)) {
         uint64_t now = ticks();
         w->carrier->now = now;
@@ -244,8 +254,10 @@ static WispTask* next_task(Worker* w) {
         continue;
       }
       sysmon_notice();  // chosen already, or none is wanted any more, or idle
-    } else if (any_next_visible()) {
-      sysmon_notice();  // its waker trusted in our search, which does not take what is young
+    } else if (work == Work::ForItsCarrier || any_next_visible()) {
+      // That carrier may be stuck after all. Or a waker trusted in our search, which does not take
+      // what is young.
+      sysmon_notice();
     }
     sleep_until_bound(w);
     awake(w);
