@@ -63,7 +63,10 @@ WakeReason park_on(Descriptor* d, Direction direction, uint32_t seen, uint64_t d
   std::atomic<uint32_t>* word = word_of(d, direction);
   WispTask* self = current_task();
   uint64_t left = self != nullptr ? ticks() : 0;
-  if (self != nullptr) self->awaits_answer = brings_answer(d, direction);
+  if (self != nullptr) {
+    self->awaits_answer = brings_answer(d, direction);
+    self->awaits_partner = d->partner.load(std::memory_order_relaxed) != 0;
+  }
   WakeReason reason = park(word, deadline, [word, seen] {
     uint32_t w = word->load(std::memory_order_relaxed);
     do {
@@ -73,7 +76,7 @@ WakeReason park_on(Descriptor* d, Direction direction, uint32_t seen, uint64_t d
     return true;
   });
   if (self != nullptr) {
-    self->awaits_answer = false;
+    self->awaits_answer = self->awaits_partner = false;
     if (reason != WakeReason::Mismatch) account_io_wait(self, left);
   }
   return reason;

@@ -49,6 +49,8 @@ static inline void account(Worker* w, Carrier* c, WispTask* task, uint64_t now) 
     add(w->cpu_charged, slice);
   task->dispatched_at = now;  // from here it is off (account_wait)
   add(task->cpu_ticks, slice);
+  uint64_t mean = task->slice_mean.load(std::memory_order_relaxed);
+  task->slice_mean.store(mean - mean / 8 + slice / 8, std::memory_order_relaxed);
   if (WISP_LIKELY(c != nullptr)) add(c->run_ticks, slice);
 }
 

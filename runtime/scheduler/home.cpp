@@ -1,10 +1,11 @@
 // See home.h.
 //
 // A task in an inbox and a carrier going idle. The sender pushes, a full fence, looks whether the
-// home is idle; who goes idle marks that (BusyTime::end), publishes the carrier, a full fence, looks
-// at the inboxes: one of the two sees the other. Who sees an idle home that is not in the idle list
-// yet leaves it to its worker's look, which follows; one that is not there any more has been bound
-// to a worker, which takes its inbox before it picks (tests/model/idle_test.cpp, the cases "home").
+// home is idle; who goes idle marks that (BusyTime::end), publishes the carrier, a full fence,
+// looks at the inboxes: one of the two sees the other. Who sees an idle home that is not in the
+// idle list yet leaves it to its worker's look, which follows; one that is not there any more has
+// been bound to a worker, which takes its inbox before it picks (tests/model/idle_test.cpp, the
+// cases "home").
 #include "scheduler/home.h"
 
 #include "scheduler/internal.h"
@@ -14,8 +15,7 @@ namespace wisp {
 
 bool outweighs_message(const WispTask* task) {
   constexpr uint64_t kUs = 8;
-  uint64_t runs = task->times_run.load(std::memory_order_relaxed);
-  return task->cpu_ticks.load(std::memory_order_relaxed) > runs * us_to_ticks(kUs) && runs != 0;
+  return task->slice_mean.load(std::memory_order_relaxed) > us_to_ticks(kUs);
 }
 
 bool comes_to_them(const Carrier* c, uint64_t now) {
@@ -44,13 +44,12 @@ static void wake_home(Carrier* home) {
   bump(home->wakeups);
   placement_before_wake(w);
   wake_worker(w, kRunCarrier);
-  g_scheduler.forecast.help_wanted();
 }
 
 bool send_home(WispTask* task, Carrier* here, IdleHome idle) {
   const Scheduler& s = g_scheduler;
   Carrier* home = task->carrier;
-  if (home == here || home == nullptr || s.carrier_count == 1) return false;
+  if (home == here || home == nullptr || task->awaits_partner || s.carrier_count == 1) return false;
   if (chaos() && chaos_one_in(2)) return false;
   if (!home->busy.idle() ? !takes_more(home) : idle == IdleHome::Leave || home->index >= s.width())
     return false;

@@ -1,5 +1,5 @@
-// Home: the carrier on which a task ran last. In its processor's caches is what the task works with,
-// its stack, its buffers, its connection; more than what its waker passes on to it. So whom a
+// Home: the carrier on which a task ran last. In its processor's caches is what the task works
+// with, its stack, its buffers, its connection; more than what its waker passes on to it. So whom a
 // descriptor or another task's wake-up makes ready goes there, as Linux sends a thread to the
 // processor on which it ran last, instead of staying where it was woken until somebody takes it
 // away. On 16 processors, Tomcat with 64 connections and 5 round trips for each request: 4.2 of 6.1
@@ -10,17 +10,14 @@
 
 namespace wisp {
 
-// With so many carriers something can mostly be found somewhere, which its own carrier would have
-// run as soon, and warm.
-constexpr uint32_t kManyCarriers = 4;
-
 // What to do with a home that is idle.
 enum class IdleHome : uint8_t { Wake, Leave };
 
 // True: the task, which is ready and in no queue, is in its home's inbox, and somebody comes to it.
-// False: it stays with the caller. That is so if the caller runs `here`, on that home; if what
-// queues there would keep it for long; or if that is idle, and not wanted (width.h) or to be left.
-// Inside the runtime; here == nullptr: without a carrier.
+// False: it stays with the caller. That is so if the caller runs `here`, on that home; if it waits
+// for its partner, which decides where both are (io/partners.h); if what queues there would keep it
+// for long; or if that is idle, and not wanted (width.h) or to be left. Inside the runtime;
+// here == nullptr: without a carrier.
 bool send_home(WispTask* task, Carrier* here, IdleHome idle);
 
 // Its slices are so long that its own data outweighs the message that it is woken for. (Whose are

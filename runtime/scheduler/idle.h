@@ -138,8 +138,8 @@ class IdleSet {
     lock_.unlock();
     return worker;
   }
-  // That carrier, if it is idle, with the worker that waits in its part of the pump or that was there
-  // last, else with any; null as take_pair. The caller wakes the worker.
+  // That carrier, if it is idle, with the worker that waits in its part of the pump or that was
+  // there last, else with any; null as take_pair. The caller wakes the worker.
   WorkerT* take_pair_of(CarrierT* carrier, bool* no_spare) {
     lock_.lock();
     WorkerT* worker = nullptr;

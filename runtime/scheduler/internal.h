@@ -95,9 +95,9 @@ void announce_work(Noticer by = Noticer::Other);
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
 // To the idle list, by its owner, with its queue not empty: other workers will take that.
 void publish_with_work(Carrier* c);
-// Relaxed looks at the global queue and at what queues on the carriers: work may be stale, None only
-// if what was pushed is not ordered before the call. ForItsCarrier: who leaves that alone tells
-// SysMonitor (sysmon_notice), which sees whether the carrier comes to it.
+// Relaxed looks at the global queue and at what queues on the carriers: work may be stale, None
+// only if what was pushed is not ordered before the call. ForItsCarrier: who leaves that alone
+// tells SysMonitor (sysmon_notice), which sees whether the carrier comes to it.
 enum class Work : uint8_t { None, ForItsCarrier, ForAnybody };
 Work visible_work();
 inline bool any_work_visible() { return visible_work() != Work::None; }

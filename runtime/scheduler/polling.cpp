@@ -84,8 +84,8 @@ static void note_woken(uint32_t part, uint32_t n) {
 
 enum class Take { OneBatch, All };
 
-// By who is `looking` there: what it wakes goes home, else to `into`, or to the global queue. Returns
-// how many are there now.
+// By who is `looking` there: what it wakes goes home, else to `into`, or to the global queue.
+// Returns how many are there now.
 static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* into, Take take) {
   TaskList woken;
   ThreadSelf& me = thread_self();

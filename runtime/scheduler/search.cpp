@@ -120,9 +120,10 @@ bool has_too_many(const Carrier* c) {
 }
 
 bool left_to_it(const Carrier* c, uint64_t now) {
+  // With 4 one query of Tomcat's made a tenth fewer requests with this than without.
+  constexpr uint32_t kMany = 8;
   const Scheduler& s = g_scheduler;
-  return s.carrier_count >= kManyCarriers && 2 * s.idle.wakeable() <= s.width() &&
-         comes_to_them(c, now);
+  return s.carrier_count >= kMany && 2 * s.idle.wakeable() <= s.width() && comes_to_them(c, now);
 }
 
 constexpr uint64_t kHoldBackUs = 5;

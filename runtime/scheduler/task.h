@@ -44,6 +44,8 @@ struct alignas(kCacheLine) WispTask {
   std::atomic<uint64_t> times_run{0};
   uint64_t woke_at = 0;       // ticks of its last wake of another task in this slice, 0 = none
   uint64_t wake_to_park = 0;  // EWMA of ticks from a wake to its own next park
+  // EWMA of its slices, ticks. Written as it leaves a carrier; a waker may be faster: relaxed.
+  std::atomic<uint64_t> slice_mean{0};
   bool recycle_on_leave =
       false;  // dead and nobody will join it: written just before the last switch
   TraceKind left_by = TraceKind::None;  // while traced: why it is about to leave its carrier
@@ -64,9 +66,9 @@ struct alignas(kCacheLine) WispTask {
 #endif
 
   // --- waiting
-  // For bytes on a TCP connection that the program has opened itself. Its own; who wakes it reads
-  // it afterwards, as the waiter.
-  bool awaits_answer = false;
+  // For bytes on a TCP connection that the program has opened itself; on one whose other end is in
+  // this process. Its own; who wakes it reads them afterwards, as the waiter.
+  bool awaits_answer = false, awaits_partner = false;
   Waiter waiter;
   TimerNode timer;
 

@@ -205,6 +205,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   memcpy(t->name, creator != nullptr ? creator->name : kFirstName, sizeof t->name);
   t->woke_at = 0;
   t->wake_to_park = initial_wake_to_park();
+  t->slice_mean.store(0, std::memory_order_relaxed);
   t->cpu_ticks.store(0, std::memory_order_relaxed);
   t->times_run.store(0, std::memory_order_relaxed);
   t->queued_ticks.store(0, std::memory_order_relaxed);

@@ -67,6 +67,32 @@ class IoPartnerWake : public ::testing::Test {
   }
 };
 
+// So that it is woken where its partner runs, not at its home (scheduler/home.h).
+TEST_F(IoPartnerWake, WhoWaitsForItSaysSo) {
+  auto says = [](int to, int from) {
+    std::atomic<WispTask*> waits{nullptr};
+    bool said = false, later = true;
+    run_tasks({[&] {
+                 yield_until([&] { return waits.load() != nullptr && somebody_receives(from); });
+                 said = waits.load()->awaits_partner;
+                 send_one(to, 'x');
+               },
+               [&] {
+                 waits = current_task();
+                 receive_one(from);
+                 later = current_task()->awaits_partner;
+               }});
+    EXPECT_FALSE(later);
+    return said;
+  };
+  KnownPair pair;
+  EXPECT_TRUE(says(pair.a, pair.b));
+  LocalPair local;
+  EXPECT_FALSE(says(local.a, local.b));
+  pair.close();
+  close_fd(local.a), close_fd(local.b);
+}
+
 TEST_F(IoPartnerWake, ByTheSend) {
   EXPECT_GE(woken_by([](int fd) { send_one(fd, 'x'); }), 15);
 }

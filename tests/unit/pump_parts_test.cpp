@@ -254,5 +254,36 @@ TEST(IdleGroups, WatchersAreTakenLast) {
   EXPECT_EQ(set.polling(), 0u);
 }
 
+// A certain carrier, with who waits in its part or was there last.
+TEST(IdleGroups, ACertainCarrier) {
+  IdleSet<Idle, Idler, SpinLock> set;
+  set.set_parts(3);
+  Idle carriers[] = {{0}, {1}, {1}, {2}};
+  Idler spares[3], watcher;
+  for (Idle& c : carriers) set.publish_carrier(&c);
+  for (uint32_t i = 0; i < 3; ++i) {
+    spares[i].part = i;
+    set.publish_spare(&spares[i]);
+  }
+  set.publish_spare(&watcher);
+  ASSERT_TRUE(set.become_poller(&watcher, 2));
+  bool no_spare = true;
+  EXPECT_EQ(set.take_pair_of(&carriers[1], &no_spare), &spares[1]);
+  EXPECT_EQ(spares[1].carrier, &carriers[1]) << "not the first of its part";
+  EXPECT_FALSE(no_spare);
+  EXPECT_EQ(set.take_pair_of(&carriers[1], &no_spare), nullptr) << "it is not idle any more";
+  EXPECT_FALSE(no_spare);
+  EXPECT_EQ(set.take_pair_of(&carriers[3], &no_spare), &watcher);
+  EXPECT_FALSE(set.polling(2));
+  EXPECT_EQ(set.idle(), 2u);
+  EXPECT_NE(set.take_pair_of(&carriers[2], &no_spare), nullptr) << "anybody";
+  EXPECT_NE(set.take_pair_of(&carriers[0], &no_spare), nullptr);
+  EXPECT_EQ(set.spares(), 0u);
+  set.publish_carrier(&carriers[0]);
+  EXPECT_EQ(set.take_pair_of(&carriers[0], &no_spare), nullptr);
+  EXPECT_TRUE(no_spare);
+  EXPECT_EQ(set.idle(), 1u);
+}
+
 }  // namespace
 }  // namespace wisp::test
