@@ -34,7 +34,10 @@ struct Sleeper {
       ran = true;
     });
   }
-  bool parked() const { return task.load()->state.load() == TaskState::Parked; }
+  bool parked() const {
+    const WispTask* t = task.load();  // null before it has begun
+    return t != nullptr && t->state.load() == TaskState::Parked;
+  }
   void wake() {
     word = 1;
     ParkingLot::unpark(&word, 1);
