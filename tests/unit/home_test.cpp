@@ -12,6 +12,13 @@ namespace {
 
 constexpr uint64_t kBriefUs = 1, kLongUs = 100;
 
+// The caller, which keeps its carrier from here on. It has none if it stood still before `entry`
+// and SysMonitor took that away.
+WispTask* on_carrier(const RuntimeEntry& entry) {
+  while (entry.task()->carrier == nullptr) yield_current(entry.task());
+  return entry.task();
+}
+
 // A task that parks at its home, while the waker keeps the other carrier.
 struct Sleeper {
   std::atomic<uint32_t> word{0};
@@ -25,7 +32,7 @@ struct Sleeper {
   void start(const std::function<bool()>& leave) {
     spawn([this, leave] {
       RuntimeEntry entry;
-      task = entry.task();
+      task = on_carrier(entry);
       while (!leave()) kernel::sched_yield();
       home = entry.task()->carrier;
       times_stolen = entry.task()->times_stolen.load();
@@ -60,6 +67,7 @@ class Home : public ::testing::Test {
     spawn([&] {
       {
         RuntimeEntry entry;
+        on_carrier(entry);
         both = true;
         if (!until([&] { return s->parked() && g_scheduler.idle.idle() == 1; })) abort();
         s->task.load()->slice_mean = us_to_ticks(slice_us);
@@ -120,6 +128,7 @@ TEST_F(Home, AnIdleHomeIsLeftIfTheWakerMakesWay) {
     spawn([&] {
       {
         RuntimeEntry entry;
+        on_carrier(entry);
         both = true;
         if (!until([&] { return s.parked() && g_scheduler.idle.idle() == 1; })) abort();
         s.task.load()->slice_mean = us_to_ticks(kLongUs);
@@ -148,12 +157,13 @@ TEST_F(Home, ABusyHomeIsSentWhatItSoonComesTo) {
     spawn([&] {
       {
         RuntimeEntry entry;
+        on_carrier(entry);
         both = true;
         if (!until([&] { return s.parked(); })) abort();
         // Who keeps the home busy.
         spawn([&] {
           RuntimeEntry other;
-          Carrier* c = other.task()->carrier;
+          Carrier* c = on_carrier(other)->carrier;
           uint64_t run = 0, switches = 0;
           for (int i = 0; i < 400; ++i)
             c->pace.look(run += 16 * (brief ? us_to_ticks(5) : us_to_ticks(100'000)),
