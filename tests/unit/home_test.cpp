@@ -95,17 +95,24 @@ TEST_F(Home, WhoIsBriefStaysBesideItsWaker) {
   EXPECT_TRUE(s.stolen());
 }
 
-// Its waker wakes another one as well, who has the next slot then.
+// Its waker wakes another one as well, who has the next slot then. (A thief, sent by SysMonitor,
+// may be faster now and then.)
 TEST_F(Home, WhoIsDisplacedGoesThere) {
-  Sleeper s;
-  std::atomic<bool> ran{false};
-  wake_from_elsewhere(&s, kBriefUs, [&] {
-    s.wake();
-    spawn([&] { ran = true; });
-  });
-  EXPECT_EQ(s.woke_up_on.load(), s.home);
-  EXPECT_FALSE(s.stolen());
-  ASSERT_TRUE(until([&] { return ran.load(); }));
+  int stolen = 0;
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    Sleeper s;
+    std::atomic<bool> ran{false};
+    wake_from_elsewhere(&s, kBriefUs, [&] {
+      current_task()->wake_to_park = 0;  // nobody is called for the first
+      s.wake();
+      spawn([&] { ran = true; });
+    });
+    stolen += s.stolen() ? 1 : 0;
+    EXPECT_EQ(s.woke_up_on.load(), s.home);
+    if (!until([&] { return ran.load(); })) abort();  // it uses this stack
+  }
+  EXPECT_LT(stolen, kTries / 2);
 }
 
 // It belongs where its partner is.
