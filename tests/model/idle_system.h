@@ -1,9 +1,9 @@
 // The scheduler around the idle protocol, for idle_test.cpp. IdleSet and RunQueue are the runtime's
 // very templates; the rest is copied, function by function under the same names, reduced to what
 // takes part in the protocol. Keep alike.
-//   worker.cpp    any_work_visible, wake_searcher, announce_work, give_away, publish_with_work,
-//                 end_search, next_task
-//   dispatch.cpp  pick_next;  search.cpp  search, one pass
+//   worker.cpp    visible_work, wake_searcher, announce_work, give_away, publish_with_work,
+//                 end_search, awake, next_task
+//   dispatch.cpp  pick_next;  search.cpp  search, one pass, left_to_it;  home.cpp
 //   sleep.cpp     start_helping, sleep_until_bound without its clock
 //   polling.cpp   wake_worker, wait_for_events without events
 //   scheduler.cpp GlobalQueue, BlockingRegion;  sysmon.cpp  sysmon_notice, look_at, sysmon_main
@@ -58,12 +58,51 @@ struct System {
     give_away(c);
   }
 
+  // --- home.cpp; busy_time.h, marked only where somebody asks for it: that is many states
+  void mark_busy(Carrier* c) {
+    if (shape.homes || shape.leaves) c->busy.store(1, relaxed);
+  }
+  void mark_idle(Carrier* c) {
+    if (shape.homes || shape.leaves) c->busy.store(0, relaxed);
+  }
+  void mark_moved(Carrier* c) {
+    if (shape.leaves) c->moves.store(1, relaxed);
+  }
+  void wake_home(Carrier* home) {
+    bool no_spare = false;
+    Worker* w = idle.take_pair_of(home, &no_spare);
+    if (w == nullptr) return sysmon_notice();
+    mark_moved(home);
+    mark_busy(home);
+    wake_worker(w, kRunCarrier);
+  }
+  bool send_home(Carrier* home) {
+    auto width = static_cast<uint32_t>(shape.carriers) - idle.kept_back();
+    if (home->busy.load(relaxed) == 0 && home - carrier >= width) return false;
+    home->inbox.push();
+    if (!has(kNoFenceAtHome)) model::fence();
+    if (home->busy.load(relaxed) == 0)
+      wake_home(home);
+    else if (!has(kSendsSilently))
+      sysmon_notice();
+    return true;
+  }
+
   // --- worker.cpp: waking
-  bool any_work_visible() const {
-    if (!global_empty()) return true;
-    for (int i = 0; i < shape.carriers; ++i)
-      if (!carrier[i].queue.empty()) return true;
-    return false;
+  Work visible_work(bool with_inboxes = true) const {
+    if (!global_empty()) return Work::ForAnybody;
+    bool left = false;
+    for (int i = 0; i < shape.carriers; ++i) {
+      const Carrier* c = &carrier[i];
+      if (c->queue.empty() && (!with_inboxes || c->inbox.empty())) continue;
+      if (!left_to_it(c)) return Work::ForAnybody;
+      left = true;
+    }
+    return left ? Work::ForItsCarrier : Work::None;
+  }
+  bool any_work_visible() const { return visible_work() != Work::None; }
+  void leave_behind() {
+    if (!has(kLeavesSilently)) sysmon_notice();
   }
   void wake_worker(Worker* w, WakeWord what) {
     w->wake.store(what);
@@ -87,7 +126,9 @@ struct System {
       if (no_spare) return by_sysmon ? void() : sysmon_notice();
       // Who came meanwhile trusted our claim.
       model::fence();
-      if (has(kOneLookAtFailure) || !any_work_visible()) return;
+      Work work = has(kOneLookAtFailure) ? Work::None : visible_work();
+      if (work == Work::ForItsCarrier && !by_sysmon) leave_behind();
+      if (work != Work::ForAnybody) return;
       if (idle.idle() == 0) return by_sysmon ? void() : sysmon_notice();
     }
   }
@@ -99,18 +140,23 @@ struct System {
       sysmon_notice();
   }
   void give_away(Carrier* c) {
-    bool has_work = c->next.load(relaxed) != nullptr || !c->queue.empty() || !global_empty();
+    bool has_work = c->next.load(relaxed) != nullptr || c->anything_queued() || !global_empty();
     if (has_work) {
       if (Worker* w = idle.take_spare(c)) return wake_worker(w, kRunCarrier);
     }
     publish_with_work(c);
     if (has_work) return sysmon_notice();  // it makes a worker
     model::fence();
-    if (any_work_visible()) wake_searcher();
+    Work work = visible_work();
+    if (work == Work::ForAnybody)
+      wake_searcher();
+    else if (work == Work::ForItsCarrier)
+      leave_behind();
   }
   void publish_with_work(Carrier* c) {
     if (!has(kNextStays))
       if (Task* t = c->next.exchange(nullptr)) c->queue.push(t);
+    mark_idle(c);
     idle.publish_carrier(c);
   }
 
@@ -120,23 +166,38 @@ struct System {
     w->searching = false;
     woken_searchers.set(0);
     bool last = idle.stop_searching();
-    if (found && last && any_work_visible()) announce_work();
+    if (!found || !last) return;
+    Work work = visible_work();
+    if (work == Work::ForAnybody)
+      announce_work();
+    else if (work == Work::ForItsCarrier)
+      leave_behind();
+  }
+  bool left_to_it(const Carrier* c) const {
+    return shape.leaves && c->busy.load(relaxed) != 0 && c->moves.load(relaxed) != 0;
   }
   // One pass over the others' rings; more passes only see more.
   Task* search(Carrier* c) {
     if (!global_empty())
       if (Task* t = global_pop()) return t;
+    if (!c->inbox.empty() && c->inbox.take(1) != 0) return &leaf;
     for (int i = 0; i < shape.carriers; ++i) {
-      if (&carrier[i] == c) continue;
+      Carrier* victim = &carrier[i];
+      if (victim == c || left_to_it(victim)) continue;
       Task* loot[4];
-      uint32_t n = carrier[i].queue.steal(loot, 4);
+      uint32_t n = victim->queue.steal(loot, 4);
+      if (n == 0 && !victim->inbox.empty() && victim->inbox.take(1) != 0) return &leaf;
       if (n == 0) continue;
       for (uint32_t k = 1; k < n; ++k) c->queue.push(loot[k]);
       return loot[0];
     }
     return nullptr;
   }
+  void open_inbox(Carrier* c) {
+    for (uint32_t n = c->inbox.take(); n != 0; --n) c->queue.push(&leaf);
+  }
   Task* pick_next(Carrier* c) {
+    if (!c->inbox.empty()) open_inbox(c);
     if (c->next.load(relaxed) != nullptr)
       if (Task* t = c->next.exchange(nullptr)) return t;
     if (Task* t = c->queue.pop()) return t;
@@ -171,6 +232,7 @@ struct System {
     }
     w->wake.store(0, relaxed);
   }
+  void awake(Worker* w) { mark_busy(w->carrier); }
   Task* next_task(Worker* w) {
     for (;;) {
       model::forget();
@@ -179,11 +241,13 @@ struct System {
         idle.publish_spare(w);
         if (!has(kSpareSleepsAtOnce)) {
           model::fence();
-          if (idle.idle() != 0 && any_work_visible() && idle.take_back(w)) continue;
+          if (idle.idle() != 0 && visible_work() == Work::ForAnybody && idle.take_back(w)) continue;
         }
         sleep_until_bound(w);
+        awake(w);
         continue;
       }
+      mark_moved(c);
       if (Task* t = pick_next(c)) return end_search(w, true), t;
       if (shape.carriers > 1) {
         if (!w->searching && !idle.more_busy_than_wanted() &&
@@ -195,6 +259,7 @@ struct System {
       // From publish_idle on `searching` belongs to whoever wakes this worker.
       bool searching = has(kSearchingReadLate) || w->searching;
       if (!has(kSearchingReadLate)) w->searching = false;
+      if (!has(kIdleMarkedLate)) mark_idle(c);
       idle.publish_idle(c, w);
       if (has(kSearchingReadLate)) searching = w->searching;
       if (searching) {
@@ -202,11 +267,19 @@ struct System {
         idle.stop_searching();
       }
       if (!has(kNoFenceAtSleep)) model::fence();
-      if (!has(kNoSecondLook) && any_work_visible()) {
-        if (idle.wakeable() != 0 && idle.take_back(w)) continue;
+      Work work = has(kNoSecondLook) ? Work::None : visible_work(!has(kInboxUnseen));
+      if (work == Work::ForAnybody) {
+        if (idle.wakeable() != 0 && idle.take_back(w)) {
+          mark_busy(w->carrier);
+          continue;
+        }
         sysmon_notice();
+      } else if (work == Work::ForItsCarrier) {
+        leave_behind();
       }
+      if (has(kIdleMarkedLate)) mark_idle(c);
       sleep_until_bound(w);
+      awake(w);
     }
   }
 
@@ -256,9 +329,14 @@ struct System {
       kick.store(0);
       bool starving = false;
       for (int i = 0; i < shape.carriers && !has(kSysmonOnlyGlobal); ++i) {
-        if (carrier[i].queue.empty() || idle.idle() == 0) continue;
+        Carrier* c = &carrier[i];
+        if (!c->anything_queued() || idle.idle() == 0) continue;
         starving = true;
-        help_stuck();
+        // Left to it for now: by the next look it has come to them, or does not move.
+        if (left_to_it(c))
+          c->moves.store(0, relaxed);
+        else
+          help_stuck();
       }
       if (!global_empty() && idle.idle() != 0) help_stuck();
       if (idle.spares() == 0 && started.load() < static_cast<uint32_t>(shape.late_workers)) {
@@ -271,7 +349,10 @@ struct System {
       model::fence();
       if (for_ever && !all_idle()) for_ever = false;
       if (kick.load() != 0) continue;
-      if (!for_ever && quiet < 3) {
+      // `leaves`: its long sleep is for ever too, and it does not begin that while something waits
+      // (carriers_moved); so who leaves a task to its carrier has to tell it.
+      bool soon = shape.leaves ? starving || any_work_visible() : !for_ever;
+      if (soon && quiet < 3) {
         ++quiet;
         model::when_quiet();
         continue;
@@ -285,7 +366,7 @@ struct System {
     if (late_number != 0)
       started.await([=](uint32_t n) { return n >= late_number; });
     else
-      sleep_until_bound(w);  // published by the constructor
+      sleep_until_bound(w), awake(w);  // published by the constructor
     for (;;) {
       Task* t = next_task(w);
       run(w, t->program);
@@ -306,6 +387,8 @@ struct System {
       case Program::WaitForLeaf:
         c->queue.push(&leaf);
         announce_work();
+        [[fallthrough]];
+      case Program::AwaitLeaf:
         leaves_run.await([](uint32_t n) { return n != 0; });
         break;
       case Program::NextThenBlock:
@@ -316,7 +399,7 @@ struct System {
         if (program == Program::RingThenBlock) c->queue.push(&leaf);
         enter_blocking_region(w);
         leaves_run.await([](uint32_t n) { return n != 0; });
-        idle.take_carrier(w);
+        if (Carrier* again = idle.take_carrier(w)) mark_busy(again);
         break;
     }
     ran.add(1);

@@ -11,10 +11,13 @@ namespace {
 using namespace idle_model;
 using P = Program;
 
-// `first` is in carrier 0's ring, announced by nobody: a task that already is where it is. Each
-// word of `pushers` is a kernel thread, each '+' a leaf pushed to the global queue and announced.
+// `first` is in carrier 0's ring, announced by nobody: a task that already is where it is. The
+// carrier published last comes up for it: with two in one part carrier 1, which steals it. Each
+// word of `pushers` is a kernel thread, each '+' a leaf pushed to the global queue and announced,
+// each 'h' one sent home to carrier 0, each 'H' one to the last carrier.
 model::Scenario scenario(Shape shape, std::vector<Program> first,
                          std::vector<const char*> pushers) {
+  for (const char* p : pushers) shape.homes |= strpbrk(p, "hH") != nullptr;
   return [=](model::Test& t) {
     System& s = t.make<System>(shape);
     t.watch(&s.idle, sizeof s.idle);
@@ -23,11 +26,11 @@ model::Scenario scenario(Shape shape, std::vector<Program> first,
     uint64_t made = 0;
     for (Program p : first) {
       s.carrier[0].queue.push(&t.make<Task>(Task{p}));
-      made += p == P::Fork2 ? 3 : p == P::Leaf || p == P::BlockForLeaf ? 1 : 2;
+      made += p == P::Fork2 ? 3 : p == P::Leaf || p == P::BlockForLeaf || p == P::AwaitLeaf ? 1 : 2;
     }
     if (!first.empty()) {
       bool no_spare;
-      s.idle.take_pair(&no_spare)->wake.store(kRunCarrier);  // carrier 0 is the last published
+      s.idle.take_pair(&no_spare)->wake.store(kRunCarrier);
     }
     static const char* const kNames[] = {"worker1", "worker2", "worker3", "worker4"};
     int early = shape.workers - shape.late_workers;
@@ -40,6 +43,8 @@ model::Scenario scenario(Shape shape, std::vector<Program> first,
       t.thread("pusher", [&s, p] {
         for (const char* q = p; *q != 0; ++q) {
           model::forget(static_cast<uint64_t>(q - p));
+          Carrier* home = &s.carrier[*q == 'H' ? s.shape.carriers - 1 : 0];
+          if (*q != '+' && s.send_home(home)) continue;
           s.global_push();
           s.announce_work();
         }
@@ -86,10 +91,20 @@ Shape with_one_kept_back(Shape s) {
   s.kept_back = 1;
   return with_sysmon(s, 0);
 }
+Shape with_leaving(Shape s) {
+  s.leaves = true;
+  return with_sysmon(s, 0);
+}
 model::Options fast(int preemptions = -1) {
   model::Options o;
   o.by_value = true;  // what is not atomic is Plain, or behind IdleSet's lock and watched
   o.preemptions = preemptions;
+  return o;
+}
+// For what is too large otherwise: stores that stay in a buffer count, too.
+model::Options few(int preemptions) {
+  model::Options o = fast(preemptions);
+  o.count_delays = true;
   return o;
 }
 
@@ -157,6 +172,47 @@ const std::vector<model::Case> kCases = {
      scenario(with_sysmon(shape(1, 2, kSysmonOnlyGlobal), 1), {P::RingThenBlock}, {})},
     {"next_must_be_moved", kLost, fast(),
      scenario(with_sysmon(shape(1, 2, kNextStays), 1), {P::NextThenBlock}, {})},
+    // Sent home: the sender wakes that carrier if it is idle, else that one comes to its inbox. Of
+    // two carriers the last one runs `first`.
+    {"home", nullptr, fast(), scenario(shape(1, 1), {}, {"h"})},
+    {"home_twice", nullptr, fast(), scenario(shape(1, 1), {}, {"hh"})},
+    {"home_two_senders", nullptr, fast(), scenario(shape(1, 1), {}, {"h", "h"})},
+    {"home_and_pusher", nullptr, fast(), scenario(shape(1, 1), {}, {"h", "+"})},
+    {"home_with_pump", nullptr, fast(), scenario(with_pump(shape(1, 1)), {}, {"hh"})},
+    {"home_of_two", nullptr, fast(), scenario(shape(2, 2), {}, {"h"})},
+    {"home_of_two_twice", nullptr, fast(), scenario(shape(2, 2), {}, {"hh"})},
+    {"homes", nullptr, few(1), scenario(shape(2, 2), {}, {"h", "H"})},
+    {"home_of_two_and_pusher", nullptr, few(2), scenario(shape(2, 2), {}, {"h", "+"})},
+    {"home_with_two_parts", nullptr, fast(), scenario(with_two_parts(shape(2, 2)), {}, {"h"})},
+    {"homes_with_two_parts", nullptr, few(1), scenario(with_two_parts(shape(2, 2)), {}, {"hH"})},
+    {"home_and_fork", nullptr, few(1), scenario(shape(2, 2), {P::Fork2}, {"h"})},
+    {"home_and_fork_there", nullptr, few(1), scenario(shape(2, 2), {P::Fork2}, {"H"})},
+    {"home_blocked", nullptr, fast(), scenario(shape(1, 2), {P::BlockForLeaf}, {"h"})},
+    {"home_blocked_all_workers", nullptr, few(1),
+     scenario(with_sysmon(shape(1, 2), 1), {P::BlockForLeaf}, {"h"})},
+    {"home_busy", nullptr, few(1), scenario(with_sysmon(shape(2, 2), 0), {P::AwaitLeaf}, {"H"})},
+    {"home_kept_back", nullptr, few(1), scenario(with_one_kept_back(shape(2, 2)), {}, {"hH"})},
+    {"home_kept_back_busy", nullptr, few(1),
+     scenario(with_one_kept_back(shape(2, 2)), {P::AwaitLeaf}, {"H"})},
+    {"home_no_fence", kLost, fast(), scenario(shape(1, 1, kNoFenceAtHome), {}, {"hh"})},
+    {"home_inbox_unseen", kLost, fast(), scenario(shape(1, 1, kInboxUnseen), {}, {"hh"})},
+    {"home_idle_marked_late", kLost, fast(), scenario(shape(1, 1, kIdleMarkedLate), {}, {"hh"})},
+    // Left to a carrier that moves: SysMonitor sees whether it comes to it.
+    {"left_fork", nullptr, few(1), scenario(with_leaving(shape(2, 2)), {P::Fork2}, {})},
+    {"left_busy_parent", nullptr, few(2),
+     scenario(with_leaving(shape(2, 2)), {P::WaitForLeaf}, {})},
+    {"left_home", nullptr, few(2), scenario(with_leaving(shape(2, 2)), {}, {"h"})},
+    {"left_home_busy", nullptr, few(1), scenario(with_leaving(shape(2, 2)), {P::AwaitLeaf}, {"H"})},
+    {"left_and_pusher", nullptr, few(1),
+     scenario(with_leaving(shape(2, 2)), {P::WaitForLeaf}, {"+"})},
+    {"left_kept_back", nullptr, few(1),
+     scenario(with_leaving(with_one_kept_back(shape(2, 2))), {P::AwaitLeaf}, {"H"})},
+    {"left_blocked", nullptr, few(1),
+     scenario(with_leaving(shape(2, 3)), {P::BlockForLeaf, P::WaitForLeaf}, {})},
+    {"left_silently", kLost, few(1),
+     scenario(with_leaving(shape(2, 2, kLeavesSilently)), {P::WaitForLeaf}, {})},
+    {"sent_silently", kLost, few(1),
+     scenario(with_leaving(shape(2, 2, kSendsSilently)), {P::AwaitLeaf}, {"H"})},
 };
 
 }  // namespace
