@@ -92,6 +92,7 @@ inline WispTask* pick_queued(Carrier* c) {
 inline void open_inbox(Carrier* c) {
   TaskList all = c->inbox.take();
   while (WispTask* t = all.pop()) queue_arrival(c, t);
+  own_deadline_may_be_unwatched(c);
 }
 
 inline WispTask* pick(Carrier* c) {

@@ -167,6 +167,17 @@ static void awake(Worker* w) {
   deadlines_may_be_unwatched();
 }
 
+// It had published itself, saw work, and has a carrier again: without having slept.
+static bool changes_its_mind(Worker* w) {
+  if (!g_scheduler.idle.take_back(w)) return false;
+  uint64_t now = ticks();
+  w->carrier->now = now;
+  w->carrier->busy.begin(now);
+  trace(w->carrier, TraceKind::Awake, nullptr, kNoTraceTask, now);
+  deadlines_may_be_unwatched();
+  return true;
+}
+
 static void search_less(Worker* w) {
   w->spin_ticks = std::max(w->spin_ticks / 2, us_to_ticks(kMinSpinUs));
 }
@@ -194,7 +205,7 @@ static WispTask* next_task(Worker* w) {
       // published, then looked. Who gives a carrier away looks for a spare first, and tells
       // SysMonitor after it has published the carrier and found none.
       std::atomic_thread_fence(std::memory_order_seq_cst);
-      if (s.idle.idle() != 0 && visible_work() == Work::ForAnybody && s.idle.take_back(w)) continue;
+      if (s.idle.idle() != 0 && visible_work() == Work::ForAnybody && changes_its_mind(w)) continue;
       sleep_until_bound(w);
       awake(w);
       continue;
@@ -246,14 +257,7 @@ static WispTask* next_task(Worker* w) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     Work work = visible_work();
     if (work == Work::ForAnybody) {
-      if (s.idle.wakeable() != 0 && s.idle.take_back(w)) {
-        uint64_t now = ticks();
-        w->carrier->now = now;
-        w->carrier->busy.begin(now);
-        trace(w->carrier, TraceKind::Awake, nullptr, kNoTraceTask, now);
-        deadlines_may_be_unwatched();
-        continue;
-      }
+      if (s.idle.wakeable() != 0 && changes_its_mind(w)) continue;
       sysmon_notice();  // chosen already, or none is wanted any more, or idle
     } else if (work == Work::ForItsCarrier || any_next_visible()) {
       // That carrier may be stuck after all. Or a waker trusted in our search, which does not take

@@ -233,6 +233,11 @@ struct System {
     w->wake.store(0, relaxed);
   }
   void awake(Worker* w) { mark_busy(w->carrier); }
+  bool changes_its_mind(Worker* w) {
+    if (!idle.take_back(w)) return false;
+    mark_busy(w->carrier);
+    return true;
+  }
   Task* next_task(Worker* w) {
     for (;;) {
       model::forget();
@@ -241,7 +246,8 @@ struct System {
         idle.publish_spare(w);
         if (!has(kSpareSleepsAtOnce)) {
           model::fence();
-          if (idle.idle() != 0 && visible_work() == Work::ForAnybody && idle.take_back(w)) continue;
+          if (idle.idle() != 0 && visible_work() == Work::ForAnybody && changes_its_mind(w))
+            continue;
         }
         sleep_until_bound(w);
         awake(w);
@@ -269,10 +275,7 @@ struct System {
       if (!has(kNoFenceAtSleep)) model::fence();
       Work work = has(kNoSecondLook) ? Work::None : visible_work(!has(kInboxUnseen));
       if (work == Work::ForAnybody) {
-        if (idle.wakeable() != 0 && idle.take_back(w)) {
-          mark_busy(w->carrier);
-          continue;
-        }
+        if (idle.wakeable() != 0 && changes_its_mind(w)) continue;
         sysmon_notice();
       } else if (work == Work::ForItsCarrier) {
         leave_behind();
@@ -374,6 +377,7 @@ struct System {
   }
   void run(Worker* w, Program program) {
     Carrier* c = w->carrier;
+    if (shape.homes || shape.leaves) MODEL_CHECK(c->busy.load(relaxed) != 0);
     switch (program) {
       case Program::Leaf:
         leaves_run.fetch_add(1);
