@@ -257,7 +257,8 @@ static WispTask* next_task(Worker* w) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     Work work = visible_work();
     if (work == Work::ForAnybody) {
-      if (s.idle.wakeable() != 0 && changes_its_mind(w)) continue;
+      // What was sent home just now is its own also where it is not wanted.
+      if ((s.idle.wakeable() != 0 || !c->inbox.empty()) && changes_its_mind(w)) continue;
       sysmon_notice();  // chosen already, or none is wanted any more, or idle
     } else if (work == Work::ForItsCarrier || any_next_visible()) {
       // That carrier may be stuck after all. Or a waker trusted in our search, which does not take

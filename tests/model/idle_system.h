@@ -275,7 +275,7 @@ struct System {
       if (!has(kNoFenceAtSleep)) model::fence();
       Work work = has(kNoSecondLook) ? Work::None : visible_work(!has(kInboxUnseen));
       if (work == Work::ForAnybody) {
-        if (idle.wakeable() != 0 && changes_its_mind(w)) continue;
+        if ((idle.wakeable() != 0 || !c->inbox.empty()) && changes_its_mind(w)) continue;
         sysmon_notice();
       } else if (work == Work::ForItsCarrier) {
         leave_behind();
