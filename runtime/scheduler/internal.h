@@ -92,6 +92,8 @@ enum class Noticer : uint8_t { Other, SysMonitor };
 void wake_searcher(Noticer by = Noticer::Other);
 // After a push that some sleeping carrier should see: full fence, then wake_searcher.
 void announce_work(Noticer by = Noticer::Other);
+// For who knows its carrier; null: it has none, and may be given one by others at any moment.
+void announce_work_from(const Carrier* from, Noticer by = Noticer::Other);
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
 // To the idle list, by its owner, with its queue not empty: other workers will take that.
 void publish_with_work(Carrier* c);
@@ -238,12 +240,6 @@ inline Carrier* my_carrier() {
   ThreadSelf& s = thread_self();
   if (s.task != nullptr) return s.task->carrier;
   return s.worker != nullptr ? s.worker->carrier : nullptr;
-}
-
-// The part of the pump that a worker should watch who is woken from here.
-inline uint32_t my_part() {
-  const Carrier* c = my_carrier();
-  return c != nullptr ? c->part : 0;
 }
 
 // Set up by task_create: a task nobody knows yet is taken for one that goes on after a wake.

@@ -248,7 +248,7 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     return EventWait::Bound;
   }
   g_scheduler.idle.stop_polling(w);
-  if (hand_out(&woken, nullptr) != 0) announce_work();
+  if (hand_out(&woken, nullptr) != 0) announce_work_from(nullptr);
   return EventWait::Waited;
 }
 

@@ -22,12 +22,12 @@ constexpr uint64_t kMaxSpinOfManyUs = 5;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
-void wake_searcher(Noticer by) {
+static void wake_searcher_from(const Carrier* from, Noticer by) {
   Scheduler& s = g_scheduler;
   for (;;) {
     if (!s.idle.claim_searcher()) return;
     bool no_spare = false;
-    if (Worker* w = s.idle.take_pair(&no_spare, my_part())) {
+    if (Worker* w = s.idle.take_pair(&no_spare, from != nullptr ? from->part : 0)) {
       w->searching = true;
       bump(w->carrier->wakeups);
       placement_before_wake(w);
@@ -54,22 +54,26 @@ void wake_searcher(Noticer by) {
   }
 }
 
+void wake_searcher(Noticer by) { wake_searcher_from(my_carrier(), by); }
+
 // So much queues here that another carrier has to help although none is wanted.
 static bool too_much_for(const Carrier* c) {
   constexpr uint64_t kMuchUs = 300;
   return c != nullptr && c->pace.expected(c->queued()) >= us_to_ticks(kMuchUs);
 }
 
-void announce_work(Noticer by) {
+void announce_work_from(const Carrier* from, Noticer by) {
   // seq_cst: between the push and the look at the idle count (see idle.h).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   auto& idle = g_scheduler.idle;
   if (idle.should_wake() ||
-      (idle.wakeable() == 0 && idle.idle() != 0 && too_much_for(my_carrier())))
-    wake_searcher(by);
+      (idle.wakeable() == 0 && idle.idle() != 0 && too_much_for(from)))
+    wake_searcher_from(from, by);
   else if (idle.wakeable() == 0)
     sysmon_notice();
 }
+
+void announce_work(Noticer by) { announce_work_from(my_carrier(), by); }
 
 void publish_with_work(Carrier* c) {
   // Nobody looks into the next slot of a carrier without a current task: thieves wait for its waker
