@@ -66,8 +66,7 @@ void announce_work_from(const Carrier* from, Noticer by) {
   // seq_cst: between the push and the look at the idle count (see idle.h).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   auto& idle = g_scheduler.idle;
-  if (idle.should_wake() ||
-      (idle.wakeable() == 0 && idle.idle() != 0 && too_much_for(from)))
+  if (idle.should_wake() || (idle.wakeable() == 0 && idle.idle() != 0 && too_much_for(from)))
     wake_searcher_from(from, by);
   else if (idle.wakeable() == 0)
     sysmon_notice();
