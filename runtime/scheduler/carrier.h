@@ -45,9 +45,9 @@ struct alignas(128) Carrier {
   RunQueue<WispTask, kRing> queue;   // the ring
   RunQueue<WispTask, kFront> front;  // ahead of the ring (queue_arrival)
   alignas(kCacheLine) Inbox inbox;   // sent home by others, who write to this line
-  alignas(kCacheLine) uint32_t front_left =
-      0;                  // owner: how many of the front go before the ring's next one
-  uint64_t ring_due = 0;  // owner: ticks from when on none does
+  // Owner: how many of the front go before the ring's next one; ticks from when on none does.
+  alignas(kCacheLine) uint32_t front_left = 0;
+  uint64_t ring_due = 0;
 
   bool timer_check_due(uint64_t at) const {
     return at >= timer_check_at.load(std::memory_order_relaxed);

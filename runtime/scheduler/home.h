@@ -2,9 +2,9 @@
 // with, its stack, its buffers, its connection; more than what its waker passes on to it. So whom a
 // descriptor or another task's wake-up makes ready goes there, as Linux sends a thread to the
 // processor on which it ran last, instead of staying where it was woken until somebody takes it
-// away. On 16 processors, Tomcat with 64 connections and 5 round trips for each request: 4.2 of 6.1
-// dispatches were on another carrier than the one before, 0.7 with this, for 0.85 of the processor
-// time (docs/performance-io.md, "On sixteen cores").
+// away. On 16 processors, Tomcat with 64 connections and 5 round trips for each request: 4.3 of 6.1
+// dispatches were on another carrier than the one before, with this 0.9; what that brings is in
+// docs/performance-io.md, "On sixteen cores".
 #pragma once
 #include "scheduler/carrier.h"
 

@@ -28,7 +28,7 @@ struct Sleeper {
   Carrier* home = nullptr;
   uint64_t times_stolen = 0;
 
-  // On a kernel thread. It stays where it is until `other` says so.
+  // On a kernel thread. It stays where it is until `leave` says so.
   void start(const std::function<bool()>& leave) {
     spawn([this, leave] {
       RuntimeEntry entry;
