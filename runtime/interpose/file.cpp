@@ -138,7 +138,7 @@ int do_open(int dir, const char* path, int flags, mode_t mode) {
   real::ensure();
   // Two loads for most paths.
   if (WISP_UNLIKELY(path != nullptr && path[0] == '/' && path[1] == 'p'))
-    if (int fd = open_pid_max(path, flags); fd >= 0) return fd;
+    if (int fd = open_proc_file(path, flags); fd >= 0) return fd;
   int fd = on_task() ? open_on_task(dir, path, flags, mode) : real::openat(dir, path, flags, mode);
   if (fd >= 0) {
     io::disk_opened(fd, flags);

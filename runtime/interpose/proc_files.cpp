@@ -1,6 +1,6 @@
-// See proc_files.h.
-// /proc/self/task/<tid>/stat of a task, for which the kernel has no such file. HotSpot reads a
-// thread's user time there (ThreadMXBean.getThreadUserTime), by fopen.
+// See proc_files.h. Who asks for them:
+// /proc/self/task/<tid>/stat: HotSpot for a thread's user time (ThreadMXBean.getThreadUserTime), by
+// fopen; with status and comm OSHI and libraries that tell of their threads, by open.
 // /proc/sys/kernel/pid_max: async-profiler (event=cpu, ctimer) makes a table of so many entries,
 // and indexes it by gettid() without a further look: with the kernel's number it crashed.
 #include "interpose/proc_files.h"
@@ -14,54 +14,156 @@
 
 #include "interpose/entry.h"
 #include "platform/kernel.h"
+#include "platform/proc.h"
 #include "scheduler/task_pool.h"
 
 namespace wisp {
 
-// The task a path speaks of, or null.
-static WispTask* task_of_stat_path(const char* path) {
-  static const char kStart[] = "/proc/self/task/";
-  if (strncmp(path, kStart, sizeof kStart - 1) != 0 || !interposing() || !scheduler_running())
-    return nullptr;
-  char* end;
-  long tid = strtol(path + sizeof kStart - 1, &end, 10);
-  return strcmp(end, "/stat") == 0 ? task_of_tid(static_cast<int>(tid)) : nullptr;
+namespace {
+
+constexpr size_t kTextSize = 2048;  // status has some 1,500 bytes
+
+struct TaskFile {
+  WispTask* task = nullptr;  // null: no task's file
+  const char* name = nullptr;
+};
+
+bool skip(const char*& at, const char* word) {
+  size_t length = strlen(word);
+  if (strncmp(at, word, length) != 0) return false;
+  at += length;
+  return true;
 }
 
-// A line in the form of proc(5). All CPU time counts as user time: the runtime does not see which
-// part of it the kernel spent.
-static FILE* open_stat(WispTask* task) {
-  uint64_t ticks = task_cpu_ns(task) / (1000000000u / static_cast<uint64_t>(sysconf(_SC_CLK_TCK)));
-  TaskState state = task->state.load(std::memory_order_relaxed);
-  char letter = state == TaskState::Parked ? 'S' : 'R';
-  char line[256];
-  int pid = kernel::getpid();
-  int length =
-      snprintf(line, sizeof line, "%u (%s) %c %d %d 0 0 -1 0 0 0 0 0 %lu 0 0 0 20 0 1 0 0 0 0\n",
-               task->tid, task->name, letter, pid, pid, ticks);
-  FILE* file = fmemopen(nullptr, static_cast<size_t>(length) + 1, "w+");
-  if (file == nullptr) return nullptr;
-  fwrite(line, 1, static_cast<size_t>(length), file);
-  rewind(file);
-  return file;
+// `at` is behind "/proc/".
+TaskFile task_file(const char* at) {
+  if (skip(at, "thread-self/")) return {current_task(), at};
+  char* end;
+  if (!skip(at, "self/")) {
+    if (strtol(at, &end, 10) != kernel::getpid() || *end != '/') return {};
+    at = end + 1;
+  }
+  if (!skip(at, "task/")) return {};
+  long tid = strtol(at, &end, 10);
+  return *end == '/' ? TaskFile{task_of_tid(static_cast<int>(tid)), end + 1} : TaskFile{};
 }
+
+// What is put together, never more than there is room for.
+struct Text {
+  char text[kTextSize];
+  size_t length = 0;
+
+  void add(const char* from, size_t bytes) {
+    if (bytes > sizeof text - length) bytes = sizeof text - length;
+    memcpy(text + length, from, bytes);
+    length += bytes;
+  }
+  void add(const char* from) { add(from, strlen(from)); }
+};
+
+bool asleep(const WispTask* task) {
+  return task->state.load(std::memory_order_relaxed) == TaskState::Parked;
+}
+
+// proc(5): number, name, fields from the third. The process's own line, but for the state, faults
+// and CPU time; all of that counts as user time: the runtime does not see which part of it the
+// kernel spent. The time of start stays the process's.
+void add_stat(Text& to, const WispTask* task, const char* of_process) {
+  constexpr int kState = 3, kFaults = 10, kUserTime = 14, kSystemTime = 15;
+  char own[64];
+  uint64_t hz = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  snprintf(own, sizeof own, "%u (%s)", task->tid, task->name);
+  to.add(own);
+  const char* at = strrchr(of_process, ')');
+  if (at == nullptr) return;
+  ++at;
+  for (int field = kState; *at == ' '; ++field) {
+    ++at;
+    size_t length = strcspn(at, " \n");
+    to.add(" ");
+    if (field == kState) {
+      to.add(asleep(task) ? "S" : "R");
+    } else if (field == kUserTime) {
+      snprintf(own, sizeof own, "%lu", task_cpu_ns(task) / (1000000000u / hz));
+      to.add(own);
+    } else if (field >= kFaults && field <= kSystemTime) {
+      to.add("0");
+    } else {
+      to.add(at, length);
+    }
+    at += length;
+  }
+  to.add("\n");
+}
+
+// The process's lines, but for those that are about one thread. Switches are not counted by task.
+void add_status(Text& to, const WispTask* task, const char* of_process) {
+  char own[64];
+  for (const char* at = of_process; *at != '\0';) {
+    const char* line = at;
+    size_t length = strcspn(at, "\n");
+    at += length + (at[length] == '\n' ? 1 : 0);
+    if (strncmp(line, "Name:", 5) == 0)
+      snprintf(own, sizeof own, "Name:\t%s\n", task->name);
+    else if (strncmp(line, "State:", 6) == 0)
+      snprintf(own, sizeof own, "State:\t%s\n", asleep(task) ? "S (sleeping)" : "R (running)");
+    else if (strncmp(line, "Pid:", 4) == 0)
+      snprintf(own, sizeof own, "Pid:\t%u\n", task->tid);
+    else if (memmem(line, length, "voluntary_ctxt_switches", 23) != nullptr)
+      own[0] = '\0';
+    else {
+      to.add(line, static_cast<size_t>(at - line));
+      continue;
+    }
+    to.add(own);
+  }
+}
+
+// False: a file that tasks do not have.
+bool add_file(Text& to, const TaskFile& file) {
+  if (strcmp(file.name, "comm") == 0) {
+    to.add(file.task->name);
+    to.add("\n");
+    return true;
+  }
+  bool stat = strcmp(file.name, "stat") == 0;
+  char of_process[kTextSize];
+  if (!stat && strcmp(file.name, "status") != 0) return false;
+  if (!read_proc(kernel::getpid(), file.name, of_process, sizeof of_process)) return false;
+  (stat ? add_stat : add_status)(to, file.task, of_process);
+  return true;
+}
+
+// A descriptor to read it from, or -1.
+int open_text(const Text& text, int flags) {
+  long cloexec = (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0;
+  long fd = kernel::call(SYS_memfd_create, reinterpret_cast<long>("proc"), cloexec);
+  if (fd < 0) return -1;
+  long size = static_cast<long>(text.length);
+  if (kernel::call(SYS_pwrite64, fd, reinterpret_cast<long>(text.text), size, 0) == size)
+    return static_cast<int>(fd);
+  kernel::call(SYS_close, fd);
+  return -1;
+}
+
+}  // namespace
 
 // Room for twelve million threads in the life of the process, and small enough for a table.
 constexpr char kPidMax[] = "16777216\n";
 static_assert(kFirstTaskTid < 1u << 24);
 
-int open_pid_max(const char* path, int flags) {
-  if (strcmp(path, "/proc/sys/kernel/pid_max") != 0 || (flags & O_ACCMODE) != O_RDONLY ||
-      !interposing() || !scheduler_running())
+int open_proc_file(const char* path, int flags) {
+  if (!skip(path, "/proc/") || (flags & O_ACCMODE) != O_RDONLY || !interposing() ||
+      !scheduler_running())
     return -1;
-  long cloexec = (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0;
-  long fd = kernel::call(SYS_memfd_create, reinterpret_cast<long>("pid_max"), cloexec);
-  if (fd < 0) return -1;
-  constexpr long kSize = sizeof kPidMax - 1;
-  if (kernel::call(SYS_pwrite64, fd, reinterpret_cast<long>(kPidMax), kSize, 0) == kSize)
-    return static_cast<int>(fd);
-  kernel::call(SYS_close, fd);
-  return -1;
+  Text text;
+  if (strcmp(path, "sys/kernel/pid_max") == 0) {
+    text.add(kPidMax);
+  } else {
+    TaskFile file = task_file(path);
+    if (file.task == nullptr || !add_file(text, file)) return -1;
+  }
+  return open_text(text, flags);
 }
 
 }  // namespace wisp
@@ -70,8 +172,11 @@ using namespace wisp;
 
 WISP_EXPORT FILE* fopen(const char* path, const char* mode) {
   real::ensure();
-  if (path != nullptr && mode != nullptr && mode[0] == 'r' && path[0] == '/' && path[1] == 'p')
-    if (WispTask* task = task_of_stat_path(path)) return open_stat(task);
+  if (path != nullptr && mode != nullptr && mode[0] == 'r' && strchr(mode, '+') == nullptr &&
+      path[0] == '/' && path[1] == 'p') {
+    int fd = open_proc_file(path, strchr(mode, 'e') != nullptr ? O_CLOEXEC : 0);
+    if (fd >= 0) return fdopen(fd, mode);
+  }
   return real::fopen(path, mode);
 }
 

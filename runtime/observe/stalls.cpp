@@ -3,32 +3,17 @@
 // does not change, is never mixed.
 #include "observe/stalls.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "observe/peek.h"
 #include "observe/statistics_layout.h"
-#include "platform/kernel.h"
+#include "platform/proc.h"
 #include "scheduler/task_pool.h"
 
 namespace wisp::stats {
 namespace {
-
-// The first bytes of a file of /proc; false if there is none. By raw calls: no task of ours, and no
-// descriptor table, is concerned.
-bool read_proc(int tid, const char* file, char* to, size_t size) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, file);
-  long fd = kernel::call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  long n = kernel::call(SYS_read, fd, reinterpret_cast<long>(to), static_cast<long>(size) - 1);
-  kernel::call(SYS_close, fd);
-  if (n <= 0) return false;
-  to[n] = '\0';
-  return true;
-}
 
 void ask_kernel(Stall* stall) {
   char text[256];

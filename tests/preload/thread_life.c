@@ -33,6 +33,56 @@ static void* exits(void* argument) {
   return NULL;
 }
 
+// `file` of /proc/<whose>/task/<calling thread>, or of /proc/thread-self if `whose` is that.
+static const char* says(const char* whose, const char* file) {
+  static _Thread_local char text[4096];
+  char path[96];
+  if (strcmp(whose, "thread-self") == 0)
+    snprintf(path, sizeof path, "/proc/thread-self/%s", file);
+  else
+    snprintf(path, sizeof path, "/proc/%s/task/%d/%s", whose, gettid(), file);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  CHECK(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+  ssize_t n = read(fd, text, sizeof text - 1);
+  CHECK(n > 0 && read(fd, text + n, 1) == 0 && close(fd) == 0);
+  text[n] = '\0';
+
+  // By stdio the same; the tick of the clock may have come in between.
+  char again[4096];
+  FILE* stream = fopen(path, "re");
+  CHECK(stream != NULL && fread(again, 1, sizeof again, stream) > 0 && fclose(stream) == 0);
+  CHECK(strncmp(text, again, 16) == 0);
+  return text;
+}
+
+// The thread has the name "fifteen-letters".
+static void is_found_in_proc(void) {
+  char pid[16], expected[64];
+  snprintf(pid, sizeof pid, "%d", getpid());
+  const char* places[] = {"self", pid, "thread-self"};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(strcmp(says(places[i], "comm"), "fifteen-letters\n") == 0);
+
+    const char* stat = says(places[i], "stat");
+    snprintf(expected, sizeof expected, "%d (fifteen-letters) R %d %d ", gettid(), getppid(),
+             getpgrp());
+    CHECK(strncmp(stat, expected, strlen(expected)) == 0);
+    int fields = 0;
+    for (const char* at = stat; *at != '\0'; ++at) fields += *at == ' ' || *at == '\n';
+    CHECK(fields == 52);  // proc(5), Linux 3.5 and later
+
+    const char* status = says(places[i], "status");
+    CHECK(strncmp(status, "Name:\tfifteen-letters\n", 21) == 0);
+    snprintf(expected, sizeof expected, "\nPid:\t%d\n", gettid());
+    CHECK(strstr(status, expected) != NULL);
+    snprintf(expected, sizeof expected, "\nTgid:\t%d\n", getpid());
+    CHECK(strstr(status, expected) != NULL && strstr(status, "\nState:\tR (running)\n") != NULL);
+  }
+  CHECK(open("/proc/self/task/1/stat", O_RDONLY) < 0 && errno == ENOENT);
+  snprintf(expected, sizeof expected, "/proc/self/task/%d/stat", gettid());
+  CHECK(open(expected, O_WRONLY) < 0 && (errno == ENOENT || errno == EACCES));
+}
+
 static void* describes_itself(void* argument) {
   (void)argument;
   pthread_attr_t attr;
@@ -50,6 +100,7 @@ static void* describes_itself(void* argument) {
   CHECK(pthread_setname_np(pthread_self(), "sixteen-letters!") == ERANGE);
   CHECK(pthread_getname_np(pthread_self(), name, sizeof name) == 0);
   CHECK(strcmp(name, "fifteen-letters") == 0);
+  is_found_in_proc();
 
   // Profilers make a table of so many entries, one for each thread's number.
   char number[32] = "";
