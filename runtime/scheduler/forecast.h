@@ -17,10 +17,13 @@ class Forecast {
  public:
   // The deadline that a sleeping worker watched has come (ticks).
   void timer_fired(uint64_t now) {
-    if (fired_at_.load(std::memory_order_relaxed) != 0) {  // nothing came of the last one
-      uint32_t s = score_.load(std::memory_order_relaxed);
-      if (s != 0) score_.store(s - 1, std::memory_order_relaxed);
-    }
+    uint32_t less = 0;
+    if (fired_at_.load(std::memory_order_relaxed) != 0) less = 1;  // nothing came of the last one
+    // To be up early costs both workers tens of microseconds each time.
+    if (now - last_.load(std::memory_order_relaxed) < us_to_ticks(kOftenUs)) less = 2;
+    last_.store(now, std::memory_order_relaxed);
+    uint32_t s = score_.load(std::memory_order_relaxed);
+    if (less != 0 && s != 0) score_.store(s > less ? s - less : 0, std::memory_order_relaxed);
     fired_at_.store(now, std::memory_order_relaxed);
   }
   // A second carrier was wanted: a searcher was called, or one found work.
@@ -50,9 +53,10 @@ class Forecast {
 
  private:
   static constexpr uint32_t kMost = 8, kSure = 4;
+  static constexpr uint64_t kOftenUs = 700;
   static constexpr uint64_t kMarginNs = 10000, kMaxLateNs = 150000;
 
-  std::atomic<uint64_t> fired_at_{0};
+  std::atomic<uint64_t> fired_at_{0}, last_{0};
   std::atomic<uint32_t> score_{0};
   std::atomic<uint64_t> late_ns_{50000};  // Linux's timer slack, to begin with
 };

@@ -125,6 +125,15 @@ void timer_arm(WispTask* self, uint64_t deadline_ns);
 void timer_disarm(WispTask* self);
 // Fires what is due in `heap`'s timers; woken tasks go to `into`'s ring (null: the global queue).
 uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns);
+
+// How late a timer may be so that several need one look: as much as Linux allows itself with every
+// thread that has not asked for less (PR_SET_TIMERSLACK in prctl(2), 50 us). A program that waits
+// for a nanosecond in a loop (LMAX Disruptor, Agrona's idle strategies) means that much; on the dot
+// it would keep its carrier busy.
+constexpr uint64_t kTimerSlackNs = 50000;
+inline bool timer_overdue(uint64_t deadline_ns, uint64_t now_ns) {
+  return deadline_ns + kTimerSlackNs <= now_ns;
+}
 uint64_t earliest_deadline();  // over all carriers; ~0 = none
 
 // --- polling.cpp: the event pump's place in the scheduler

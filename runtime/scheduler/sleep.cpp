@@ -10,6 +10,7 @@
 namespace wisp {
 
 constexpr uint64_t kNever = ~0ull;  // as a carrier's next_deadline says it
+constexpr uint64_t kLittleNs = 2000;  // not over before the kernel has been asked
 
 // The earliest deadline a sleeping worker watches. Only ever too late for a moment: a worker going
 // to sleep with an earlier one puts its own there.
@@ -96,7 +97,11 @@ void sleep_until_bound(Worker* w) {
     uint64_t until = watch != Watch::Nothing ? deadline : kForever;
     bool ahead = until != kForever && s.forecast.expects_help();
     if (ahead) until -= std::min(until - 1, s.forecast.lead_ns());  // 1: long past
-    bool in_time = ahead && monotonic_ns() < until;
+    uint64_t now = watch != Watch::Nothing ? monotonic_ns() : 0;
+    bool in_time = ahead && now < until;
+    // Due, and may be later: asked for a little, the kernel adds its own slack.
+    if (watch == Watch::Deadline && !ahead && until <= now && !timer_overdue(until, now))
+      until = now + kLittleNs;
     EventWait waited = EventWait::NotThere;
     if (watch == Watch::Nothing || !send_to_pump_instead(w)) waited = wait_for_events(w, until);
     if (waited == EventWait::NotThere) sleep_on_futex(w, until);
@@ -108,7 +113,7 @@ void sleep_until_bound(Worker* w) {
     }
     uint32_t wake = w->wake.load(std::memory_order_acquire);
     if (ahead && wake == 0) {
-      uint64_t now = monotonic_ns();
+      now = monotonic_ns();
       // Otherwise it was woken for something else, a signal say.
       if (now >= until) {
         if (in_time) s.forecast.woke_late_by(now - until);
@@ -133,7 +138,7 @@ void sleep_until_bound(Worker* w) {
       continue;
     }
     if (deadline == kNever) continue;
-    uint64_t now = monotonic_ns();
+    now = monotonic_ns();
     if (deadline > now) continue;
     // A deadline passed and nobody else is awake to see to it.
     w->left_pump_for_timer = waited == EventWait::Waited;

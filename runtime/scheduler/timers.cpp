@@ -15,11 +15,13 @@ static void refresh(Carrier* c) {
   c->next_deadline.store(first != nullptr ? first->deadline : ~0ull, std::memory_order_relaxed);
 }
 
-static uint64_t ticks_at(uint64_t deadline_ns, uint64_t now_ns) {
-  if (deadline_ns <= now_ns) return 0;
+// When a busy carrier is to see to it: by then the kernel would have woken a thread (kTimerSlackNs).
+static uint64_t check_at(uint64_t deadline_ns, uint64_t now_ns) {
   if (deadline_ns == ~0ull) return ~0ull;
+  if (timer_overdue(deadline_ns, now_ns)) return 0;
   constexpr uint64_t kHourUs = 3600000000;  // what is further away is looked at once more then
-  return ticks() + std::min((deadline_ns - now_ns) / 1000, kHourUs) * g_ticks_per_us;
+  return ticks() +
+         std::min((deadline_ns + kTimerSlackNs - now_ns) / 1000, kHourUs) * g_ticks_per_us;
 }
 
 // timer_lock held. Relaxed: the owner may see it a switch late, and takes the lock to act on it.
@@ -42,7 +44,7 @@ void timer_arm(WispTask* self, uint64_t deadline_ns) {
   refresh(c);
   // A foreign carrier that switches all the time is not looked at by SysMonitor: it is to look for
   // itself, at its next switch.
-  if (first) set_check(c, own ? ticks_at(deadline_ns, monotonic_ns()) : 0);
+  if (first) set_check(c, own ? check_at(deadline_ns, monotonic_ns()) : 0);
   c->timer_lock.unlock();
   if (!first) return;
   if (own) {
@@ -80,7 +82,7 @@ uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns) {
     }
     refresh(heap);
     if (into == heap)
-      set_check(heap, ticks_at(heap->next_deadline.load(std::memory_order_relaxed), now_ns));
+      set_check(heap, check_at(heap->next_deadline.load(std::memory_order_relaxed), now_ns));
   }
   while (fired != nullptr) {
     WispTask* t = fired;

@@ -7,10 +7,16 @@
 namespace wisp {
 namespace {
 
-void timer_with_help(Forecast* f) {
-  uint64_t now = ticks();
+// Ticks of a clock of our own, `us` later than the last: however long this thread is kept waiting.
+uint64_t after(uint64_t us) {
+  static uint64_t now = us_to_ticks(1000);
+  return now += us_to_ticks(us);
+}
+
+void timer_with_help(Forecast* f, uint64_t period_us = 1000) {
+  uint64_t now = after(period_us);
   f->timer_fired(now);
-  f->help_wanted_at(now);  // however long this thread is kept waiting in between
+  f->help_wanted_at(now);
 }
 
 TEST(Forecast, ExpectsHelpAfterFourTimersThatNeededIt) {
@@ -25,14 +31,28 @@ TEST(Forecast, ForgetsWhenTimersNeedNoneAnyMore) {
   Forecast f;
   for (int i = 0; i < 100; ++i) timer_with_help(&f);
   EXPECT_TRUE(f.expects_help());
-  for (int i = 0; i < 6; ++i) f.timer_fired(ticks());
+  for (int i = 0; i < 6; ++i) f.timer_fired(after(1000));
+  EXPECT_FALSE(f.expects_help());
+}
+
+// A hundred threads that sleep for a millisecond each: two workers would be up all the time.
+TEST(Forecast, NotWhereTimersComeAllTheTime) {
+  Forecast f;
+  for (int i = 0; i < 100; ++i) {
+    timer_with_help(&f, 100);
+    EXPECT_FALSE(f.expects_help());
+  }
+  for (int i = 0; i < 8; ++i) timer_with_help(&f);
+  EXPECT_TRUE(f.expects_help());
+  for (int i = 0; i < 8; ++i) timer_with_help(&f, 100);
   EXPECT_FALSE(f.expects_help());
 }
 
 TEST(Forecast, OneTimerCountsOnce) {
   Forecast f;
-  f.timer_fired(ticks());
-  for (int i = 0; i < 100; ++i) f.help_wanted();
+  uint64_t now = after(1000);
+  f.timer_fired(now);
+  for (int i = 0; i < 100; ++i) f.help_wanted_at(now);
   EXPECT_FALSE(f.expects_help());
 }
 

@@ -12,6 +12,11 @@ wisp_unit_test(wisp_overlooked_test
   LIBS wisp_io wisp_signal wisp_sync wisp_scheduler)
 wisp_carriers_test(wisp_overlooked_test)
 
+wisp_unit_test(wisp_timer_slack_test
+  SOURCES unit/timer_slack_test.cpp
+  LIBS wisp_io wisp_signal wisp_sync wisp_scheduler)
+wisp_carriers_test(wisp_timer_slack_test)
+
 # On its own: its event pump is not the io layer's.
 wisp_unit_test(wisp_watched_pump_test
   SOURCES unit/watched_pump_test.cpp
