@@ -9,7 +9,7 @@
 
 namespace wisp {
 
-constexpr uint64_t kNever = ~0ull;  // as a carrier's next_deadline says it
+constexpr uint64_t kNever = ~0ull;    // as a carrier's next_deadline says it
 constexpr uint64_t kLittleNs = 2000;  // not over before the kernel has been asked
 
 // The earliest deadline a sleeping worker watches. Only ever too late for a moment: a worker going

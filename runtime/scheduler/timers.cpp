@@ -15,7 +15,8 @@ static void refresh(Carrier* c) {
   c->next_deadline.store(first != nullptr ? first->deadline : ~0ull, std::memory_order_relaxed);
 }
 
-// When a busy carrier is to see to it: by then the kernel would have woken a thread (kTimerSlackNs).
+// When a busy carrier is to see to it: by then the kernel would have woken a thread
+// (kTimerSlackNs).
 static uint64_t check_at(uint64_t deadline_ns, uint64_t now_ns) {
   if (deadline_ns == ~0ull) return ~0ull;
   if (timer_overdue(deadline_ns, now_ns)) return 0;
