@@ -24,14 +24,13 @@ uint64_t rounds_of(int tasks, uint64_t ns, uint64_t wall_ns) {
       --left;
     });
   while (left != 0) usleep(1000);
+  testing::Test::RecordProperty("rounds", static_cast<int>(rounds));
   return rounds;
 }
 
 constexpr uint64_t kWall = 300'000'000;
-// A round takes the slack, but that who is first takes along all that are due.
-uint64_t most_rounds(int tasks) {
-  return 3 * static_cast<uint64_t>(tasks) * kWall / kTimerSlackNs;
-}
+// A round takes the kernel's slack (prctl(2)); another carrier's timer may take along what is due.
+uint64_t most_rounds(int tasks) { return 2 * static_cast<uint64_t>(tasks) * kWall / 50'000; }
 
 TEST(TimerSlack, OneThatWaitsForNothing) {
   uint64_t rounds = rounds_of(1, 1, kWall);
