@@ -26,7 +26,6 @@ static Width g_width;
 
 constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck
 constexpr uint64_t kLongestNs = 10 * 1000 * 1000;  // while carriers are busy and nothing waits
-constexpr uint64_t kSlackNs = 50 * 1000;
 
 void sysmon_notice_slow() {
   g_sysmon_lazy.store(0, std::memory_order_relaxed);
@@ -38,7 +37,7 @@ void sysmon_watch_deadline(uint64_t deadline_ns) {
   // seq_cst: between the timer's insertion and this look; SysMonitor stores wakes_at, then looks at
   // the deadlines once more.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (g_wakes_at.load(std::memory_order_relaxed) <= deadline_ns + kSlackNs) return;
+  if (g_wakes_at.load(std::memory_order_relaxed) <= deadline_ns + kTimerSlackNs) return;
   // Racing tellers: the later one's may be lost, and with it only a spared wake-up.
   if (deadline_ns < g_told.load(std::memory_order_relaxed))
     g_told.store(deadline_ns, std::memory_order_relaxed);
@@ -187,7 +186,7 @@ static bool carriers_moved(bool all_were_idle) {
 static bool deadline_left(uint64_t seen, bool all_were_idle) {
   uint64_t deadline = earliest_deadline();
   return deadline < seen || (all_were_idle && deadline < watched_deadline() &&
-                             deadline + kSlackNs < g_wakes_at.load(std::memory_order_relaxed));
+                             deadline + kTimerSlackNs < g_wakes_at.load(std::memory_order_relaxed));
 }
 
 // A part of the event pump without a worker in it: carriers that come round look at it themselves;
@@ -254,11 +253,11 @@ static void* sysmon_main(void*) {
     if (s.carrier_count >= Width::kMany && !chaos()) set_width();
     // Timers of idle carriers whose keeper has become busy.
     uint64_t deadline = earliest_deadline();
-    if (deadline + kSlackNs <= now) {
+    if (deadline + kTimerSlackNs <= now) {
       for (uint32_t i = 0; i < s.carrier_count; ++i) {
         Carrier& c = s.carriers[i];
         if (c.current.load(std::memory_order_acquire) == nullptr &&
-            c.next_deadline.load(std::memory_order_relaxed) + kSlackNs <= now)
+            c.next_deadline.load(std::memory_order_relaxed) + kTimerSlackNs <= now)
           fire_timers(&c, nullptr, now);
       }
       deadline = earliest_deadline();
@@ -291,16 +290,16 @@ static void* sysmon_main(void*) {
     if (idle) {
       // A carrier given away by a task that went into the kernel leaves its timers to nobody,
       // unless the sleeping timekeeper's deadline is earlier.
-      wake_at = deadline < watched_deadline() ? deadline + kSlackNs : ~0ull;
+      wake_at = deadline < watched_deadline() ? deadline + kTimerSlackNs : ~0ull;
       uint64_t told = g_told.load(std::memory_order_relaxed);
       if (told <= now)
         g_told.store(~0ull, std::memory_order_relaxed);
-      else if (told < wake_at && wake_at - told > kSlackNs)
-        wake_at = told + kSlackNs;
+      else if (told < wake_at && wake_at - told > kTimerSlackNs)
+        wake_at = told + kTimerSlackNs;
       if (trim_at < wake_at) wake_at = trim_at;
       if (lent.lighter) wake_at = std::min(wake_at, now + kLongestNs);
     } else if (deadline < wake_at) {
-      wake_at = deadline > now + 20000 ? deadline + kSlackNs : now + kShortestNs;
+      wake_at = deadline > now + 20000 ? deadline + kTimerSlackNs : now + kShortestNs;
     }
     g_wakes_at.store(wake_at, std::memory_order_relaxed);
     uint32_t lazy = idle || period > tick ? 1 : 0;
