@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <linux/io_uring.h>
 #include <linux/membarrier.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -83,6 +84,18 @@ Finding membarrier() {
           "Linux 4.14 or newer, and a seccomp profile that allows membarrier"};
 }
 
+Finding signals() {
+  siginfo_t info = {};
+  info.si_code = SI_QUEUE;
+  // Signal 0: only whether one could be sent.
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), 0, &info) == 0) {
+    return {"signals", Verdict::kGood, "rt_tgsigqueueinfo", ""};
+  }
+  return {"signals", Verdict::kBlocks,
+          fmt::format("rt_tgsigqueueinfo refused: {}", strerror(errno)),
+          "a seccomp profile that allows rt_tgsigqueueinfo"};
+}
+
 // Nothing is slower without it: disk waits take a kernel thread each unless the user asks for
 // rings, and do so where there is no ring to be had.
 Finding io_uring() {
@@ -116,7 +129,7 @@ Finding library() {
 }  // namespace
 
 std::vector<Finding> examine_machine() {
-  return {kernel(), cpu(), c_library(), membarrier(), io_uring(), library()};
+  return {kernel(), cpu(), c_library(), membarrier(), signals(), io_uring(), library()};
 }
 
 }  // namespace wisp

@@ -175,7 +175,11 @@ WISP_EXPORT FILE* fopen(const char* path, const char* mode) {
   if (path != nullptr && mode != nullptr && mode[0] == 'r' && strchr(mode, '+') == nullptr &&
       path[0] == '/' && path[1] == 'p') {
     int fd = open_proc_file(path, strchr(mode, 'e') != nullptr ? O_CLOEXEC : 0);
-    if (fd >= 0) return fdopen(fd, mode);
+    if (fd >= 0) {
+      FILE* stream = fdopen(fd, mode);
+      if (stream == nullptr) kernel::call(SYS_close, fd);  // no memory; errno stays fdopen's
+      return stream;
+    }
   }
   return real::fopen(path, mode);
 }

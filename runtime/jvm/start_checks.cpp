@@ -8,6 +8,7 @@
 #include "coroutine/context.h"
 #include "coroutine/thread_block.h"
 #include "platform/kernel.h"
+#include "signal/task_signals.h"
 #include "sync/barrier.h"
 #include "sync/condition.h"
 #include "sync/semaphore.h"
@@ -48,6 +49,7 @@ const char* why_not() {
     return "libjsig.so comes behind libwisp.so: name it first in LD_PRELOAD";
   if (kernel_too_old()) return "the kernel is older than 4.14";
   if (!kernel::membarrier_register()) return "the kernel refuses membarrier(2)";
+  if (!signals_can_be_directed()) return "the kernel refuses rt_tgsigqueueinfo(2)";
   if (shadow_stack_on()) return "the process has a shadow stack (CET)";
   const char* why = nullptr;
   if (!thread_block_probe(&why)) return why;

@@ -33,6 +33,7 @@ void as_sent(const siginfo_t* info, siginfo_t* meant) {
   meant->si_uid = info->si_uid;
 }
 
+// sig 0: whether it could be sent.
 static long send_directed(int tid, int sig) {
   siginfo_t info;
   memset(&info, 0, sizeof info);
@@ -43,6 +44,8 @@ static long send_directed(int tid, int sig) {
   info.si_value.sival_ptr = &g_magic;
   return kernel::call(SYS_rt_tgsigqueueinfo, info.si_pid, tid, sig, reinterpret_cast<long>(&info));
 }
+
+bool signals_can_be_directed() { return send_directed(static_cast<int>(kernel::gettid()), 0) == 0; }
 
 // Held signals that `mask` no longer blocks become pending again.
 static void unhold(ThreadSelf& self, uint64_t mask) {

@@ -27,6 +27,9 @@ void setxid_start();
 // In a forked child: handlers run as in any program.
 void signals_stop();
 
+// Whether the kernel lets a thread send a signal with a mark of ours to another (signal_task does);
+// a seccomp profile may refuse it.
+bool signals_can_be_directed();
 // pthread_kill on a task: 0, EINVAL, or ESRCH for a dead one.
 int signal_task(WispTask* task, int sig);
 

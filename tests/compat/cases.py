@@ -634,3 +634,25 @@ def hostile(c):
         said += (c.folder / "stderr").read_text(errors="replace").split("\n")
     bad = [line for line in said if len(line) > 600 or re.search(r"[\x00-\x08\x0b-\x1f]", line)]
     return text + f"{len(wishes)} environments, bad lines {[line[:80] for line in bad if not line.startswith('Picked up')]}\n"
+
+
+# Docker's default profile, as far as a JVM or Wisp asks for what it refuses; what Linux 4.14 did not have yet; and what
+# Wisp can do without, all of it.
+REFUSED = {
+    "container": "425-427=EPERM,perf_event_open=EPERM,userfaultfd=EPERM,kcmp=EPERM,process_vm_readv=EPERM,"
+                 "process_vm_writev=EPERM,bpf=EPERM,setns=EPERM,435=ENOSYS",
+    "kernel-4.14": "io_pgetevents=ENOSYS,rseq=ENOSYS,424-462=ENOSYS",
+    "many": "memfd_create=EPERM,sched_setaffinity=EPERM,setpriority=EPERM,get_robust_list=EPERM,rt_sigqueueinfo=EPERM,"
+            "perf_event_open=EPERM,rseq=EPERM,425-427=EPERM,434=EPERM"}
+
+
+def refused(calls):
+    def run(c):
+        prefix = [sys.executable, str(compat.ROOT / "tests/refuse.py"), calls]
+        return "".join(c.java(*program, prefix=prefix, timeout=240) for program in (
+            ("Soak", 4711, 20), ("wisp.it.cases.process.ManyChildren",), ("wisp.it.cases.file.ColdReads",)))
+    return run
+
+
+for name, calls in REFUSED.items():
+    CASES[f"sec-refused-{name}"] = refused(calls)

@@ -34,7 +34,8 @@ TEST(Doctor, FindsTheJdks) {
   EXPECT_EQ(result.exit, 0) << result.all();
   for (const std::string& jdk : jdks()) EXPECT_TRUE(contains(result.out, jdk)) << result.out;
   EXPECT_TRUE(contains(result.out, "Wisp can run here."));
-  for (const char* subject : {"kernel", "CPU", "C library", "membarrier", "io_uring", "library"}) {
+  for (const char* subject : {"kernel", "CPU", "C library", "membarrier", "signals", "io_uring",
+                              "library"}) {
     EXPECT_TRUE(contains("\n" + result.out, std::string("\n") + subject)) << subject;
   }
 }
@@ -55,11 +56,11 @@ TEST(Doctor, SaysReasonAndCure) {
   EXPECT_TRUE(contains(result.out, "-> name the JDK itself"));
 }
 
-// As container engines do: from here on io_uring_setup fails with this error.
-bool forbid_io_uring(int error) {
+// As container engines do: from here on this system call fails with this error.
+bool forbid(long call, int error) {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   sock_fprog filter = {sizeof program / sizeof *program, program};
@@ -71,7 +72,7 @@ bool forbid_io_uring(int error) {
 TEST(Doctor, IoUringIsForAnOption) {
   for (int error : {0, EPERM, ENOSYS}) {
     Spawn request = {.args = {kWisp, "doctor"}};
-    if (error != 0) request.before_exec = [error] { return forbid_io_uring(error); };
+    if (error != 0) request.before_exec = [error] { return forbid(SYS_io_uring_setup, error); };
     Result result = spawn(request);
     if (error != 0 && result.exit == 125) GTEST_SKIP() << "no seccomp filters here";
     EXPECT_EQ(result.exit, 0) << result.all();
@@ -106,6 +107,19 @@ TEST(PlainRun, WithoutTheLibrary) {
   EXPECT_EQ(result.exit, 3) << result.all();
   EXPECT_EQ(count(result.err, "\n"), 1) << result.err;
   EXPECT_EQ(result.err.find("wisp: running on plain threads: "), 0u) << result.err;
+}
+
+// Without these calls a wait could last for ever; what the library does then: starts_test.sh.
+TEST(Doctor, ExitsOneWhereANeededCallIsRefused) {
+  const std::pair<long, std::string> needed[] = {{SYS_membarrier, "membarrier"},
+                                                 {SYS_rt_tgsigqueueinfo, "rt_tgsigqueueinfo"}};
+  for (const auto& [number, name] : needed) {
+    Result result = spawn({.args = {kWisp, "doctor"},
+                           .before_exec = [call = number] { return forbid(call, EPERM); }});
+    if (result.exit == 125) GTEST_SKIP() << "no seccomp filters here";
+    EXPECT_EQ(result.exit, 1) << result.all();
+    EXPECT_TRUE(contains(result.out, "seccomp profile that allows " + name)) << result.out;
+  }
 }
 
 TEST(PlainRun, InstallTreeWithLibWisp) {

@@ -67,5 +67,14 @@ for jdk in $jdks; do
   [ "$status" = 7 ] || fail "$home, plain: exit code $status"
   says "pid=$pid" && says "home=$home.*"
   rm -rf "$scratch/home"
-  echo "$jdk: agent, JAVA_TOOL_OPTIONS and the home's java with and without the flag"
+
+  # Without these calls a wait could last for ever, so there are no tasks.
+  for call in membarrier rt_tgsigqueueinfo; do
+    run python3 "$root/tests/refuse.py" "$call=EPERM" "$build/bin/wisp" java --jdk "$jdk" -XX:+UseWisp2 "${probe[@]}" exit 8
+    [ "$status" != 125 ] || { echo "no seccomp filters here"; break; }
+    [ "$status" = 8 ] || fail "$call refused: exit code $status"
+    grep -qxF "wisp: running on plain threads: the kernel refuses $call(2)" "$scratch/err" || fail "$call refused: no word of it"
+    ! grep -q '^wisp: tasks=[1-9]' "$scratch/err" || fail "$call refused: under Wisp"
+  done
+  echo "$jdk: agent, JAVA_TOOL_OPTIONS and the home's java with and without the flag, needed calls refused"
 done
