@@ -170,6 +170,7 @@ static inline void switch_out_to(WispTask* self, WispTask* chosen) {
 }
 
 void switch_out(WispTask* self) { switch_out_to(self, nullptr); }
+void switch_out_for(WispTask* self, WispTask* chosen) { switch_out_to(self, chosen); }
 
 void run_task(Worker* w, Carrier* c, WispTask* task) {
   // On the worker's own stack it holds no task: waiting here cannot close a circle.
@@ -243,12 +244,6 @@ void park_current_until(WispTask* self, uint64_t deadline_ns) {
   timer_disarm(self);
 }
 
-// It leaves, and could go on.
-static inline void leaves_ready(WispTask* self) {
-  if (tracing()) self->left_by = TraceKind::Yield;
-  self->state.store(TaskState::Ready, std::memory_order_relaxed);
-}
-
 void yield_current(WispTask* self) {
   if (keeps_thread(self)) {
     yield_on_own_thread(self);
@@ -285,53 +280,6 @@ void yield_current(WispTask* self) {
       return;
     }
   }
-  leaves_ready(self);
-  push_local(c, self);
-  switch_out(self);
-}
-
-// See docs/design.md, "Wake-up policy". A chain of tasks that each wake one and make way keeps the
-// ring waiting for so long at most.
-constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
-// A task that never waits, as its answers are always there already, goes on for so long while
-// others have got answers, and for so long while any others queue. SysMonitor would come later.
-constexpr uint64_t kLongRunUs = 200, kLongestRunUs = 1000;
-
-bool make_way_is_due() {
-  // The task's own fields: the carrier may be taken away from it meanwhile. relaxed: a thief may
-  // empty the slot at any time.
-  const WispTask* self = current_task();
-  const Carrier* c = self->carrier;
-  if (c == nullptr || WISP_UNLIKELY(self->stays_here != 0)) return false;
-  if (c->next.load(std::memory_order_relaxed) != nullptr) return true;
-  uint64_t now = ticks();
-  return now - self->dispatched_at >= us_to_ticks(kLongRunUs) &&
-         (c->anything_queued() || g_scheduler.global.has_answers() || poll_is_due(c->part, now));
-}
-
-void make_way() {
-  RuntimeEntry entry;
-  WispTask* self = entry.task();
-  Carrier* c = self->carrier;
-  // With a carrier idle announce_wake has found that the woken one goes there, or can wait.
-  if (c == nullptr || g_scheduler.idle.wakeable() != 0) return;
-  uint64_t now = ticks();
-  WispTask* woken = nullptr;
-  if (now < c->slice_end + us_to_ticks(kMakeWayUs - kSliceUs)) woken = c->swap_next(nullptr);
-  if (woken != nullptr) {
-    leaves_ready(self);
-    if (now < c->slice_end) {
-      if (WispTask* other = c->swap_next(self)) push_local(c, other);
-    } else {
-      push_local(c, self);
-    }
-    switch_out_to(self, woken);
-    return;
-  }
-  // (After 500 us for anything in the ring: 256 connections 1.07 to 1.09 instead of 1.16 to 1.17 of
-  // plain's requests, docs/tried-io.md.)
-  uint64_t longest = answers_wait(c) ? kLongRunUs : kLongestRunUs;
-  if (now - self->dispatched_at < us_to_ticks(longest)) return;
   leaves_ready(self);
   push_local(c, self);
   switch_out(self);

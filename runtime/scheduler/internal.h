@@ -65,6 +65,8 @@ extern Scheduler g_scheduler;
 // --- dispatch.cpp: switching between tasks
 // Leaves `self` (already where its waker finds it) for the next task, or for the worker's loop.
 void switch_out(WispTask* self);
+// The same to `chosen`, which nobody else has.
+void switch_out_for(WispTask* self, WispTask* chosen);
 // Of `wall` ticks that a task has been on `w` up to now, those that the processor spent on it.
 // Reads the kernel's clock.
 uint64_t measured_cpu(const Worker* w, uint64_t wall);
@@ -259,5 +261,19 @@ inline void add(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
 inline void bump(std::atomic<uint64_t>& counter) { add(counter, 1); }
+
+// It is about to leave its carrier, and could go on.
+inline void leaves_ready(WispTask* self) {
+  if (tracing()) self->left_by = TraceKind::Yield;
+  self->state.store(TaskState::Ready, std::memory_order_relaxed);
+}
+
+// On w's kernel thread only.
+inline uint32_t next_random(Worker* w) {
+  w->random ^= w->random << 13;
+  w->random ^= w->random >> 17;
+  w->random ^= w->random << 5;
+  return w->random;
+}
 
 }  // namespace wisp

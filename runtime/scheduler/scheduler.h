@@ -48,6 +48,11 @@ void yield_current(WispTask* self);
 // the middle of something, which may hold what others wait for.
 bool make_way_is_due();  // inexpensive; false: the other would do nothing
 void make_way();
+// The same behind a wake-up in a lock or condition, outside the runtime; any thread. Some a
+// millisecond, by chance. Tasks that each run for microseconds get no turn from the clock, and fall
+// into a step: in a queue of waiters the first always finds what they wait for, the others never.
+bool turn_is_due();  // inexpensive; false: the other would do nothing
+void give_turn();
 // What a new task runs, on its own stack with depth 0; ends in exit_current. Set before the first
 // task_create (interpose/threads.cpp).
 extern void (*g_task_main)(WispTask*);

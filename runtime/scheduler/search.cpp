@@ -78,13 +78,6 @@ static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_
   return t;
 }
 
-static uint32_t next_random(Worker* w) {
-  w->random ^= w->random << 13;
-  w->random ^= w->random >> 17;
-  w->random ^= w->random << 5;
-  return w->random;
-}
-
 // In which order a carrier visits all: first its own group, to which the events of these tasks come
 // as well, then the others; in each it begins anywhere.
 class Order {

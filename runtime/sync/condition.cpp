@@ -71,12 +71,16 @@ bool condition_layout_probe(const char** why) {
 }
 
 WISP_NOINLINE void condition_wake(pthread_cond_t* c, uint32_t n) {
-  RuntimeEntry entry;
-  ParkingLot::unpark(c, n, [c](uint32_t, bool more) {
-    // relaxed: under the bucket lock, as the waiter's store. Before any of the woken can run, so
-    // the condition cannot be gone yet.
-    if (!more) condition_hint(c).store(0, std::memory_order_relaxed);
-  });
+  uint32_t woken;
+  {
+    RuntimeEntry entry;
+    woken = ParkingLot::unpark(c, n, [c](uint32_t, bool more) {
+      // relaxed: under the bucket lock, as the waiter's store. Before any of the woken can run, so
+      // the condition cannot be gone yet.
+      if (!more) condition_hint(c).store(0, std::memory_order_relaxed);
+    });
+  }
+  if (woken != 0 && turn_is_due()) give_turn();
 }
 
 int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, uint64_t deadline_ns) {

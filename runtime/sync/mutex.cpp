@@ -76,8 +76,12 @@ WISP_NOINLINE int mutex_lock_contended(std::atomic<uint32_t>& word, uint64_t dea
 }
 
 WISP_NOINLINE void mutex_wake(std::atomic<uint32_t>& word) {
-  RuntimeEntry entry;
-  ParkingLot::unpark(&word, 1);
+  uint32_t woken;
+  {
+    RuntimeEntry entry;
+    woken = ParkingLot::unpark(&word, 1);
+  }
+  if (woken != 0 && turn_is_due()) give_turn();
 }
 
 WISP_NOINLINE int mutex_lock_other(pthread_mutex_t* m) {

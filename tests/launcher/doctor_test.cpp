@@ -34,8 +34,8 @@ TEST(Doctor, FindsTheJdks) {
   EXPECT_EQ(result.exit, 0) << result.all();
   for (const std::string& jdk : jdks()) EXPECT_TRUE(contains(result.out, jdk)) << result.out;
   EXPECT_TRUE(contains(result.out, "Wisp can run here."));
-  for (const char* subject : {"kernel", "CPU", "C library", "membarrier", "signals", "io_uring",
-                              "library"}) {
+  for (const char* subject :
+       {"kernel", "CPU", "C library", "membarrier", "signals", "io_uring", "library"}) {
     EXPECT_TRUE(contains("\n" + result.out, std::string("\n") + subject)) << subject;
   }
 }

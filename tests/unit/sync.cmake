@@ -11,6 +11,7 @@ wisp_unit_test(wisp_sync_test
     unit/sync_rwlock_test.cpp
     unit/sync_semaphore_test.cpp
     unit/sync_sleep_test.cpp
+    unit/sync_turns_test.cpp
   LIBS wisp_sync wisp_scheduler)
 wisp_carriers_test(wisp_sync_test)
 
