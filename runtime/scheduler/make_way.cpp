@@ -61,8 +61,11 @@ bool turn_is_due() {
   // As in make_way_is_due.
   const WispTask* self = current_task();
   const Carrier* c = self != nullptr ? self->carrier : nullptr;
-  return c != nullptr && WISP_UNLIKELY(c->now >= c->turn_at) &&
-         c->next.load(std::memory_order_relaxed) != nullptr;
+  if (c == nullptr || WISP_LIKELY(c->now < c->turn_at)) return false;
+  // Not inside the runtime: who waits on a condition queues its waiter and unlocks the mutex then;
+  // it would be queued to run, and a signal would queue it once more.
+  return c->next.load(std::memory_order_relaxed) != nullptr &&
+         self->self->depth.load(std::memory_order_relaxed) == 0;
 }
 
 void give_turn() {

@@ -48,7 +48,7 @@ void yield_current(WispTask* self);
 // the middle of something, which may hold what others wait for.
 bool make_way_is_due();  // inexpensive; false: the other would do nothing
 void make_way();
-// The same behind a wake-up in a lock or condition, outside the runtime; any thread. Some a
+// The same behind a wake-up in a lock or condition; any thread, false inside the runtime. Some a
 // millisecond, by chance. Tasks that each run for microseconds get no turn from the clock, and fall
 // into a step: in a queue of waiters the first always finds what they wait for, the others never.
 bool turn_is_due();  // inexpensive; false: the other would do nothing
