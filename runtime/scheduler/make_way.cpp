@@ -63,9 +63,10 @@ bool turn_is_due() {
   const Carrier* c = self != nullptr ? self->carrier : nullptr;
   if (c == nullptr || WISP_LIKELY(c->now < c->turn_at)) return false;
   // Not inside the runtime: who waits on a condition queues its waiter and unlocks the mutex then;
-  // it would be queued to run, and a signal would queue it once more.
+  // it would be queued to run, and a signal would queue it once more. Not in a vfork child, which
+  // gives back locks that it shares with tasks: the task it stands on is its parent.
   return c->next.load(std::memory_order_relaxed) != nullptr &&
-         self->self->depth.load(std::memory_order_relaxed) == 0;
+         self->self->depth.load(std::memory_order_relaxed) == 0 && self->self->straight == 0;
 }
 
 void give_turn() {
