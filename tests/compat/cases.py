@@ -636,8 +636,8 @@ def hostile(c):
     return text + f"{len(wishes)} environments, bad lines {[line[:80] for line in bad if not line.startswith('Picked up')]}\n"
 
 
-# Docker's default profile, as far as a JVM or Wisp asks for what it refuses; what Linux 4.14 did not have yet; and what
-# Wisp can do without, all of it.
+# Docker's default profile, as far as a JVM or Wisp asks for what it refuses; what Linux 4.14 did not have yet; and eleven
+# calls that Wisp can do without.
 REFUSED = {
     "container": "425-427=EPERM,perf_event_open=EPERM,userfaultfd=EPERM,kcmp=EPERM,process_vm_readv=EPERM,"
                  "process_vm_writev=EPERM,bpf=EPERM,setns=EPERM,435=ENOSYS",
