@@ -5,7 +5,7 @@
 
 namespace wisp {
 
-// See docs/design.md, "Wake-up policy". A chain of tasks that each wake one and make way keeps the
+// See docs/wake-ups.md. A chain of tasks that each wake one and make way keeps the
 // ring waiting for so long at most.
 constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
 // A task that never waits, as its answers are always there already, goes on for so long while

@@ -5,7 +5,7 @@
 
 namespace wisp {
 
-// How long `next` may run before the ring's turn comes (docs/design.md, "Wake-up policy").
+// How long `next` may run before the ring's turn comes (docs/wake-ups.md).
 constexpr uint64_t kSliceUs = 200;
 
 // Tail of the ring; the global queue if that is full, or others have so little that they should
@@ -24,7 +24,7 @@ inline void own_deadline_may_be_unwatched(const Carrier* c) {
 
 // Ahead of the ring goes who has got an answer that it waited for: it is in the middle of
 // something, and what it holds (a connection to the database) others wait for. All others queue in
-// the ring in the order in which they come (docs/design.md, "Wake-up policy").
+// the ring in the order in which they come (docs/wake-ups.md).
 //
 // The ring has a turn after so many of the front, or after so long, whichever is first.
 constexpr uint32_t kFrontPerTurn = 15;

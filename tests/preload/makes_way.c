@@ -1,6 +1,6 @@
 // Who has woken another makes way at its next write, unless that one is a question on a connection
-// it has opened itself: then it is in the middle of something, and goes on (docs/design.md,
-// "Wake-up policy"). Told apart only with one carrier, where nobody else runs the woken one.
+// it has opened itself: then it is in the middle of something, and goes on
+// (docs/wake-ups.md). Told apart only with one carrier, where nobody else runs the woken one.
 #include <semaphore.h>
 #include <stdatomic.h>
 
