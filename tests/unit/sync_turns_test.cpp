@@ -3,7 +3,9 @@
 // and which who comes by takes all the same; conditions whose waiters are moved into that queue.
 #include <deque>
 
+#include "scheduler/internal.h"
 #include "sync/condition.h"
+#include "sync/sleep.h"
 #include "unit/sync_support.h"
 
 namespace wisp::test {
@@ -136,6 +138,43 @@ void all_get_on(bool signals_held) {
   }));
   store.end(&mine);
   EXPECT_TRUE(until([&] { return left == 0; }));
+}
+
+// Who waits on a condition is queued there when it unlocks the mutex, and that may wake somebody: a
+// turn for that one would end with the waiter queued twice, by the turn and by a signal. That is
+// inside the runtime.
+TEST(SyncTurns, NoneInsideTheRuntime) {
+  pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+  bool over = false;
+  run_crew(2, 0, [&](int me) {
+    if (me == 1) {
+      Guard guard(m);
+      while (!over) condition_wait(&c, &m, kForever);
+      return;
+    }
+    bool due = false;
+    // The woken one may be gone already: with a thief, or with a carrier that is taken away.
+    for (int n = 0; n < 10000 && !due; ++n) {
+      task_sleep_until(monotonic_ns() + 100'000);  // the other waits; this one has a carrier
+      Carrier* mine = current_task()->carrier;
+      if (mine == nullptr) continue;
+      mine->turn_at = ~0ull;
+      condition_signal(&c);
+      mine->turn_at = 0;
+      {
+        RuntimeEntry entry;
+        EXPECT_FALSE(turn_is_due());
+      }
+      due = turn_is_due();
+    }
+    EXPECT_TRUE(due);
+    {
+      Guard guard(m);
+      over = true;
+    }
+    condition_signal(&c);
+  });
 }
 
 TEST(SyncTurns, SignalsWithTheMutexHeld) { all_get_on(true); }
