@@ -1,8 +1,10 @@
 // See proc_files.h. Who asks for them:
 // /proc/self/task/<tid>/stat: HotSpot for a thread's user time (ThreadMXBean.getThreadUserTime), by
 // fopen; with status and comm OSHI and libraries that tell of their threads, by open.
-// /proc/sys/kernel/pid_max: async-profiler (event=cpu, ctimer) makes a table of so many entries,
-// and indexes it by gettid() without a further look: with the kernel's number it crashed.
+// /proc/<tid>/maps: HotSpot for the dynamic libraries, in crash reports and for VM.dynlibs (it
+// takes gettid() for the process, os::print_dll_info). /proc/sys/kernel/pid_max: async-profiler
+// (event=cpu, ctimer) makes a table of so many entries, and indexes it by gettid() without a
+// further look: with the kernel's number it crashed.
 #include "interpose/proc_files.h"
 
 #include <fcntl.h>
@@ -26,6 +28,8 @@ constexpr size_t kTextSize = 2048;  // status has some 1,500 bytes
 struct TaskFile {
   WispTask* task = nullptr;  // null: no task's file
   const char* name = nullptr;
+  bool of_process =
+      false;  // as /proc/<tid> of a kernel thread: what is not the task's is its process's
 };
 
 bool skip(const char*& at, const char* word) {
@@ -39,13 +43,19 @@ bool skip(const char*& at, const char* word) {
 TaskFile task_file(const char* at) {
   if (skip(at, "thread-self/")) return {current_task(), at};
   char* end;
+  WispTask* task = nullptr;
   if (!skip(at, "self/")) {
-    if (strtol(at, &end, 10) != kernel::getpid() || *end != '/') return {};
+    long id = strtol(at, &end, 10);
+    if (*end != '/') return {};
+    if (id != kernel::getpid() && (task = task_of_tid(static_cast<int>(id))) == nullptr) return {};
     at = end + 1;
   }
-  if (!skip(at, "task/")) return {};
+  const char* in_process = at;
+  if (!skip(at, "task/")) return {task, in_process, task != nullptr};
   long tid = strtol(at, &end, 10);
-  return *end == '/' ? TaskFile{task_of_tid(static_cast<int>(tid)), end + 1} : TaskFile{};
+  WispTask* other = task_of_tid(static_cast<int>(tid));
+  if (*end == '/' && other != nullptr) return {other, end + 1};
+  return {task, in_process, task != nullptr};
 }
 
 // What is put together, never more than there is room for.
@@ -146,6 +156,15 @@ int open_text(const Text& text, int flags) {
   return -1;
 }
 
+// /proc/<tid>/<name>, for a task, is the process's.
+int open_of_process(const char* name, int flags) {
+  char path[128];
+  int length = snprintf(path, sizeof path, "/proc/%d/%s", kernel::getpid(), name);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof path) return -1;
+  long fd = kernel::call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), flags);
+  return fd < 0 ? -1 : static_cast<int>(fd);
+}
+
 }  // namespace
 
 // Room for twelve million threads in the life of the process, and small enough for a table.
@@ -161,7 +180,8 @@ int open_proc_file(const char* path, int flags) {
     text.add(kPidMax);
   } else {
     TaskFile file = task_file(path);
-    if (file.task == nullptr || !add_file(text, file)) return -1;
+    if (file.task == nullptr) return -1;
+    if (!add_file(text, file)) return file.of_process ? open_of_process(file.name, flags) : -1;
   }
   return open_text(text, flags);
 }

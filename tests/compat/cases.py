@@ -400,7 +400,8 @@ def crash(c):
     return (f"exit {code} said {'SIGSEGV' in out} report {'SIGSEGV' in report} "
             f"frame {'JniCases_crash' in report or 'libjni_cases.so' in report} "
             f"current {current in report} complete {'END' in report[-400:] or 'elapsed' in report[-2000:]} "
-            f"java frames {'JniCases.crash' in report}\n")
+            f"java frames {'JniCases.crash' in report} "
+            f"libraries {'libjvm.so' in report.partition('Dynamic libraries:')[2]}\n")
 
 
 @case("vm-abort")

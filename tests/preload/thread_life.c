@@ -79,6 +79,20 @@ static void is_found_in_proc(void) {
     CHECK(strstr(status, expected) != NULL && strstr(status, "\nState:\tR (running)\n") != NULL);
   }
   CHECK(open("/proc/self/task/1/stat", O_RDONLY) < 0 && errno == ENOENT);
+
+  // As if it were a process: HotSpot lists the libraries for a crash report so.
+  char path[64], line[512] = "";
+  snprintf(path, sizeof path, "/proc/%d/maps", gettid());
+  FILE* maps = fopen(path, "re");
+  CHECK(maps != NULL);
+  while (strstr(line, "libc.so") == NULL) CHECK(fgets(line, sizeof line, maps) != NULL);
+  CHECK(fclose(maps) == 0);
+  snprintf(path, sizeof path, "/proc/%d/comm", gettid());
+  int fd = open(path, O_RDONLY);
+  CHECK(fd >= 0 && read(fd, line, sizeof line) == 16 && close(fd) == 0);
+  CHECK(strncmp(line, "fifteen-letters\n", 16) == 0);
+  snprintf(path, sizeof path, "/proc/%d/no-such-file", gettid());
+  CHECK(open(path, O_RDONLY) < 0 && errno == ENOENT);
 }
 
 static void* describes_itself(void* argument) {
