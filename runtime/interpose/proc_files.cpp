@@ -1,10 +1,10 @@
 // See proc_files.h. Who asks for them:
-// /proc/self/task/<tid>/stat: HotSpot for a thread's user time (ThreadMXBean.getThreadUserTime), by
-// fopen; with status and comm OSHI and libraries that tell of their threads, by open.
-// /proc/<tid>/maps: HotSpot for the dynamic libraries, in crash reports and for VM.dynlibs (it
-// takes gettid() for the process, os::print_dll_info). /proc/sys/kernel/pid_max: async-profiler
-// (event=cpu, ctimer) makes a table of so many entries, and indexes it by gettid() without a
-// further look: with the kernel's number it crashed.
+// - /proc/self/task/<tid>/stat: HotSpot for a thread's user time (ThreadMXBean.getThreadUserTime),
+//   by fopen; with status and comm OSHI and libraries that tell of their threads, by open.
+// - /proc/<tid>/maps: HotSpot for the dynamic libraries, in crash reports and for VM.dynlibs (it
+//   takes gettid() for the process, os::print_dll_info).
+// - /proc/sys/kernel/pid_max: async-profiler (event=cpu, ctimer) makes a table of so many entries,
+//   and indexes it by gettid() without a further look: with the kernel's number it crashed.
 #include "interpose/proc_files.h"
 
 #include <fcntl.h>
@@ -28,8 +28,7 @@ constexpr size_t kTextSize = 2048;  // status has some 1,500 bytes
 struct TaskFile {
   WispTask* task = nullptr;  // null: no task's file
   const char* name = nullptr;
-  bool of_process =
-      false;  // as /proc/<tid> of a kernel thread: what is not the task's is its process's
+  bool in_process = false;  // in /proc/<tid>: files that the task has not are the process's
 };
 
 bool skip(const char*& at, const char* word) {
@@ -50,12 +49,13 @@ TaskFile task_file(const char* at) {
     if (id != kernel::getpid() && (task = task_of_tid(static_cast<int>(id))) == nullptr) return {};
     at = end + 1;
   }
-  const char* in_process = at;
-  if (!skip(at, "task/")) return {task, in_process, task != nullptr};
-  long tid = strtol(at, &end, 10);
-  WispTask* other = task_of_tid(static_cast<int>(tid));
-  if (*end == '/' && other != nullptr) return {other, end + 1};
-  return {task, in_process, task != nullptr};
+  const char* name = at;
+  if (skip(at, "task/")) {
+    long tid = strtol(at, &end, 10);
+    WispTask* other = task_of_tid(static_cast<int>(tid));
+    if (*end == '/' && other != nullptr) return {other, end + 1};
+  }
+  return {task, name, task != nullptr};
 }
 
 // What is put together, never more than there is room for.
@@ -181,7 +181,7 @@ int open_proc_file(const char* path, int flags) {
   } else {
     TaskFile file = task_file(path);
     if (file.task == nullptr) return -1;
-    if (!add_file(text, file)) return file.of_process ? open_of_process(file.name, flags) : -1;
+    if (!add_file(text, file)) return file.in_process ? open_of_process(file.name, flags) : -1;
   }
   return open_text(text, flags);
 }
