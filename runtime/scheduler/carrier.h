@@ -32,7 +32,7 @@ struct alignas(128) Carrier {
   OwnTicks now;                             // at the last switch
   uint64_t slice_end = 0;                   // ticks when the inherited time slice of `next` ends
   // Wakers let the woken go first from then (ticks) on, so often (give_turn).
-  uint64_t turn_at = 0;
+  OwnTicks turn_at;
   uint32_t turns = 0;
   // Counts dispatches; SysMonitor and thieves read it to see whether the carrier moves.
   std::atomic<uint64_t> switches{0};

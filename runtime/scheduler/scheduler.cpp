@@ -161,7 +161,8 @@ WispTask* runtime_enter_slow(WispTask* task) {
   }
   if (task->handoff.load() == HandOff::Taken) {
     // From here to its next park it is a plain thread: what it wakes goes through the global queue.
-    task->carrier = nullptr;
+    // Deeper inside it is one already, and may be queued as a waiter: then its wakers read this.
+    if (task->carrier != nullptr) task->carrier = nullptr;
     task->worker.load(std::memory_order_relaxed)->carrier = nullptr;
     if (chaos() && task->self->depth.load(std::memory_order_relaxed) == 1) chaos_yield(task);
   }
