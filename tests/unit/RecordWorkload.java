@@ -114,6 +114,8 @@ public final class RecordWorkload {
                 check(event, reason);
             } else if (LATER.contains(event.getEventType().getName())) {
                 checkLater(event, seen);
+            } else {
+                wrong("not asked for: " + event);  // a program's own recording has what it turns on, no more
             }
         }
         Files.delete(file);

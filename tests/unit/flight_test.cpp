@@ -297,8 +297,8 @@ TEST_P(Flight, RecordedOnDemandWithSettings) {
     <event name="wisp.Steal"><setting name="enabled">true</setting></event>
     <event name="wisp.CarrierStatistics"><setting name="enabled">true</setting>
       <setting name="period">200 ms</setting></event>
-    <event name="wisp.TaskStart"><setting name="enabled">false</setting></event>
-    <event name="wisp.Stall"><setting name="enabled">false</setting></event></configuration>)";
+    <event name="wisp.TaskEnd"><setting name="enabled">true</setting></event>
+    <event name="wisp.TaskStart"><setting name="enabled">false</setting></event></configuration>)";
   ConvertedJvm jvm(GetParam(), {}, workload({"mixed"}));
   auto jcmd = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {tool(GetParam(), "jcmd"), jvm.pid()});

@@ -256,6 +256,10 @@ final class Flight {
 
     /** On Flight Recorder's own periodic thread. */
     private static synchronized void carrierStatistics() {
+        List<Recording> recordings = FlightRecorder.getFlightRecorder().getRecordings();
+        if (Settings.smallest(recordings, CarrierStatistics.class, true, 0) == Long.MAX_VALUE) {
+            return;
+        }
         long[] rows = carriers();
         int count = rows.length / CARRIER_COLUMNS;
         long now = System.nanoTime();
