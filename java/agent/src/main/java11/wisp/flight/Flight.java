@@ -254,12 +254,18 @@ final class Flight {
         stall.commit();
     }
 
-    /** On Flight Recorder's own periodic thread. */
-    private static synchronized void carrierStatistics() {
+    /**
+     * On Flight Recorder's own periodic thread; with the period everyChunk on one that holds the recorder's lock. So that
+     * is never asked for under ours.
+     */
+    private static void carrierStatistics() {
         List<Recording> recordings = FlightRecorder.getFlightRecorder().getRecordings();
-        if (Settings.smallest(recordings, CarrierStatistics.class, true, 0) == Long.MAX_VALUE) {
-            return;
+        if (Settings.smallest(recordings, CarrierStatistics.class, true, 0) < Long.MAX_VALUE) {
+            writeCarrierStatistics();
         }
+    }
+
+    private static synchronized void writeCarrierStatistics() {
         long[] rows = carriers();
         int count = rows.length / CARRIER_COLUMNS;
         long now = System.nanoTime();

@@ -37,7 +37,7 @@ final class Settings {
 
     /**
      * A program that makes a recording of its own gets what it asks for, as with the JDK's events: ours are on only in
-     * what is made after a configuration, as by {@code JFR.start} and Mission Control. Not by {@code @Enabled(false)}: turned
+     * what is made after a configuration, as by {@code JFR.start}. Not by {@code @Enabled(false)}: turned
      * on later, on JDK 17, six of nine recordings from the start had stack traces without methods.
      */
     private static boolean ofConfiguration(Map<String, String> settings) {
