@@ -7,7 +7,9 @@
 //                searching 0 -> 1 by CAS  ->  take a carrier and a worker under the lock, wake it
 // Either the waker sees the idle carrier, or the sleeper sees the task. A woken worker is counted
 // as searching from the moment it is chosen; when it finds work and was the last searcher it wakes
-// the next one, so a burst spreads without a storm and never by more than one searcher at a time.
+// the next one, so a burst spreads without a storm and never by more than one searcher at a time. A
+// sleeper that saw the task takes a carrier back and searches again: who came before it stopped has
+// trusted it.
 //
 // Lock order: IdleSet's lock is a leaf; nothing is locked under it.
 #pragma once
@@ -47,9 +49,11 @@ class IdleSet {
   // At most half of the busy carriers' number search, so that an almost idle machine stays so.
   bool try_search(uint32_t busy) {
     if (2 * searching() >= busy + 1) return false;
-    searching_.fetch_add(1, std::memory_order_seq_cst);
+    search_on();
     return true;
   }
+  // For who has seen work, however many search already.
+  void search_on() { searching_.fetch_add(1, std::memory_order_seq_cst); }
   // Returns true if the caller was the last searcher: it found work, so it wakes the next one.
   bool stop_searching() { return searching_.fetch_sub(1, std::memory_order_seq_cst) == 1; }
 

@@ -170,9 +170,15 @@ static void awake(Worker* w) {
   deadlines_may_be_unwatched();
 }
 
-// It had published itself, saw work, and has a carrier again: without having slept.
+// It had published itself, saw work, and has a carrier again: without having slept. It searches as
+// if it had not stopped: of what was announced and trusted to that search there may be more than it
+// runs itself (end_search). Two CPU-bound tasks woken in that moment: one ran, the other one waited
+// for it to end beside an idle carrier, and SysMonitor slept for ever (tests/model/idle_test.cpp,
+// "meeting").
 static bool changes_its_mind(Worker* w) {
   if (!g_scheduler.idle.take_back(w)) return false;
+  g_scheduler.idle.search_on();
+  w->searching = true;
   uint64_t now = ticks();
   w->carrier->now = now;
   w->carrier->busy.begin(now);

@@ -88,6 +88,7 @@ enum Fault : uint32_t {
   kIdleMarkedLate = 1 << 15,  // who goes idle says so only after its second look
   kLeavesSilently = 1 << 16,  // who leaves a task to a carrier that moves does not tell SysMonitor
   kSendsSilently = 1 << 17,   // nor who sends one to a busy home
+  kChangedMindRunsOne = 1 << 18,  // who changes its mind sees to nothing but what it runs
 };
 struct Shape {
   int carriers = 1, workers = 1;
@@ -98,6 +99,8 @@ struct Shape {
   bool helper = false;     // the last worker gets up once by itself, as a forecast helper
   bool homes = false;      // some task is sent home (by the scenario)
   bool leaves = false;     // what queues on a carrier that moves is left to it (left_to_it)
+  uint32_t brief = 0,
+           meet = 0;  // so many leaves after the first `brief` compute till all have begun
   uint32_t faults = kNone;
 };
 

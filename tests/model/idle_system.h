@@ -235,6 +235,10 @@ struct System {
   void awake(Worker* w) { mark_busy(w->carrier); }
   bool changes_its_mind(Worker* w) {
     if (!idle.take_back(w)) return false;
+    if (!has(kChangedMindRunsOne)) {
+      idle.search_on();
+      w->searching = true;
+    }
     mark_busy(w->carrier);
     return true;
   }
@@ -380,7 +384,8 @@ struct System {
     if (shape.homes || shape.leaves) MODEL_CHECK(c->busy.load(relaxed) != 0);
     switch (program) {
       case Program::Leaf:
-        leaves_run.fetch_add(1);
+        if (leaves_run.fetch_add(1) >= shape.brief && shape.meet != 0)
+          leaves_run.await([this](uint32_t n) { return n >= shape.brief + shape.meet; });
         break;
       case Program::Fork2:
         for (int i = 0; i < 2; ++i) {

@@ -95,6 +95,12 @@ Shape with_leaving(Shape s) {
   s.leaves = true;
   return with_sysmon(s, 0);
 }
+// With a carrier for each of those that meet.
+Shape with_meeting(Shape s, uint32_t after) {
+  s.brief = after;
+  s.meet = 2;
+  return s;
+}
 model::Options fast(int preemptions = -1) {
   model::Options o;
   o.by_value = true;  // what is not atomic is Plain, or behind IdleSet's lock and watched
@@ -138,6 +144,15 @@ const std::vector<model::Case> kCases = {
     {"fork", nullptr, fast(), scenario(shape(2, 2), {P::Fork2}, {})},
     {"busy_parent", nullptr, fast(), scenario(shape(2, 2), {P::WaitForLeaf}, {})},
     {"busy_parent_and_pusher", nullptr, fast(1), scenario(shape(2, 2), {P::WaitForLeaf}, {"+"})},
+    // Two tasks that both have to run, pushed while somebody goes idle.
+    {"meeting", nullptr, fast(1), scenario(with_meeting(shape(2, 2), 0), {}, {"++"})},
+    {"meeting_after_one", nullptr, few(2), scenario(with_meeting(shape(2, 2), 1), {}, {"+++"})},
+    {"meeting_of_two_pushers", nullptr, few(2),
+     scenario(with_meeting(shape(2, 2), 1), {P::Leaf}, {"+", "+"})},
+    {"meeting_of_two_pushed", nullptr, few(2),
+     scenario(with_meeting(shape(2, 2), 1), {P::Leaf}, {"++"})},
+    {"changed_mind_runs_one", kLost, few(2),
+     scenario(with_meeting(shape(2, 2, kChangedMindRunsOne), 1), {P::Leaf}, {"++"})},
     // One of two carriers is not wanted: only SysMonitor wakes anybody for it.
     {"kept_back", nullptr, fast(1), scenario(with_one_kept_back(shape(2, 2)), {}, {"++"})},
     {"kept_back_fork", nullptr, fast(2), scenario(with_one_kept_back(shape(2, 2)), {P::Fork2}, {})},
