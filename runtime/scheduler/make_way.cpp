@@ -83,6 +83,7 @@ void give_turn() {
   }
   leaves_ready(self);
   c->swap_next(self);
+  sysmon_notice();  // for a moment nobody has seen anything in the slot
   switch_out_for(self, woken);
 }
 
