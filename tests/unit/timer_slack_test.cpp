@@ -32,17 +32,16 @@ constexpr uint64_t kWall = 300'000'000;
 // A round takes the kernel's slack (prctl(2)); another carrier's timer may take along what is due.
 uint64_t most_rounds(int tasks) { return 2 * static_cast<uint64_t>(tasks) * kWall / 50'000; }
 
-TEST(TimerSlack, OneThatWaitsForNothing) {
-  uint64_t rounds = rounds_of(1, 1, kWall);
-  EXPECT_GT(rounds, 10u);
-  EXPECT_LT(rounds, most_rounds(1));
+// Not few either: once in five times, on a busy machine.
+void expect_rounds(int tasks) {
+  uint64_t rounds = 0, least = 10 * static_cast<uint64_t>(tasks);
+  for (int tries = 0; tries < 5 && rounds <= least; ++tries) rounds = rounds_of(tasks, 1, kWall);
+  EXPECT_GT(rounds, least);
+  EXPECT_LT(rounds, most_rounds(tasks));
 }
 
-TEST(TimerSlack, SeveralThatWaitForNothing) {
-  uint64_t rounds = rounds_of(6, 1, kWall);
-  EXPECT_GT(rounds, 60u);
-  EXPECT_LT(rounds, most_rounds(6));
-}
+TEST(TimerSlack, OneThatWaitsForNothing) { expect_rounds(1); }
+TEST(TimerSlack, SeveralThatWaitForNothing) { expect_rounds(6); }
 
 // A carrier that always has something else to run sees to its timers all the same.
 TEST(TimerSlack, BesideOneThatYields) {

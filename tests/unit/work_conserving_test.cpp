@@ -1,0 +1,194 @@
+// No task waits for a carrier while one is idle. Tasks wake each other, sleep, read, give way and
+// block in the kernel at random, in bursts out of a silence in which SysMonitor has fallen asleep;
+// at a random moment whoever runs goes on computing until, on the carriers that are left, everybody
+// runs who can. Who is forgotten then (trusted to somebody who does not look again, say) would
+// otherwise come to light only with long-running tasks, and be helped by the next switch.
+//
+// WISP_FUZZ_SECONDS (default 3) and WISP_FUZZ_SEED in the environment, for long runs.
+#include <sys/ioctl.h>
+
+#include "scheduler/internal.h"
+#include "unit/io_support.h"
+
+namespace wisp::test {
+namespace {
+
+constexpr int kPlayers = 12;
+constexpr uint64_t kPatienceNs = 20'000'000'000;
+
+enum class Where : uint8_t { Runs, OnKey, OnTimer, Reads, InKernel, Frozen };
+
+struct Player {
+  std::atomic<uint32_t> key{0};  // what it parks on; 1 wakes it
+  std::atomic<uint64_t> deadline{0};
+  std::atomic<Where> where{Where::Runs};
+  std::atomic<WispTask*> task{nullptr};
+  Pipe pipe;
+  uint32_t random = 0;
+
+  bool has_bytes() const {
+    int n = 0;
+    return ::ioctl(pipe.in, FIONREAD, &n) == 0 && n > 0;
+  }
+  // It could go on, or does.
+  bool can_run() const {
+    switch (where.load()) {
+      case Where::OnKey:
+        return key != 0;
+      case Where::OnTimer:
+        return key != 0 || monotonic_ns() > deadline;
+      case Where::Reads:
+        return has_bytes();
+      default:
+        return true;
+    }
+  }
+};
+
+struct Game {
+  Player player[kPlayers];
+  std::atomic<bool> freeze{false}, over{false};
+  std::atomic<int> budget{0};  // so many more may be woken by players in this round
+  std::atomic<int> left{kPlayers};
+
+  static uint32_t draw(uint32_t* random, uint32_t below) {
+    *random = *random * 1664525 + 1013904223;
+    return (*random >> 8) % below;
+  }
+  static void compute(uint64_t us) {
+    for (uint64_t end = ticks() + us_to_ticks(us); ticks() < end;) cpu_pause();
+  }
+  // Anybody. False: it waits for something else.
+  bool wake(Player* p) {
+    if (p->where == Where::Reads) return ::write(p->pipe.out, "x", 1) == 1;
+    RuntimeEntry entry;
+    p->key = 1;
+    return ParkingLot::unpark(&p->key, 1) != 0;
+  }
+  void freeze_here(Player* me) {
+    if (!freeze) return;
+    me->where = Where::Frozen;
+    while (freeze) usleep(10);  // the kernel's own: it keeps its carrier, not the processor
+    me->where = Where::Runs;
+  }
+  void await_key(Player* me, uint64_t deadline) {
+    me->deadline = deadline;
+    me->where = deadline == kForever ? Where::OnKey : Where::OnTimer;
+    {
+      RuntimeEntry entry;
+      while (me->key == 0 &&
+             park(&me->key, deadline, [&] { return me->key == 0; }) != WakeReason::TimedOut) {
+      }
+    }
+    me->where = Where::Runs;
+    me->key = 0;
+  }
+  void step(Player* me) {
+    uint32_t kind = draw(&me->random, 12), length = draw(&me->random, 60);
+    if (kind < 5) {
+      if (budget.fetch_sub(1) > 0) wake(&player[draw(&me->random, kPlayers)]);
+    } else if (kind < 7) {
+      yield();
+    } else if (kind == 7) {
+      await_key(me, monotonic_ns() + 4000ull * length);
+    } else if (kind == 8) {
+      me->where = Where::InKernel;
+      BlockingRegion region;
+      usleep(length);
+    } else if (kind == 9) {
+      char c;
+      me->where = Where::Reads;
+      if (io::read(me->pipe.in, &c, 1) != 1) abort();
+    } else {
+      compute(length / 2);
+    }
+    me->where = Where::Runs;
+  }
+  void play(Player* me) {
+    me->task = current_task();
+    while (!over) {
+      await_key(me, kForever);
+      for (uint32_t n = 1 + draw(&me->random, 5); n != 0 && !over; --n) {
+        freeze_here(me);
+        step(me);
+      }
+      freeze_here(me);
+    }
+    --left;
+  }
+  bool quiet() const {
+    for (const Player& p : player)
+      if (p.can_run()) return false;
+    return true;
+  }
+  // Each carrier has a task that keeps it.
+  bool carriers_taken() const {
+    int frozen = 0;
+    for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i)
+      for (const Player& p : player)
+        frozen += p.where == Where::Frozen && p.task == g_scheduler.carriers[i].current.load();
+    return frozen == static_cast<int>(g_scheduler.carrier_count);
+  }
+  bool all_run_who_can() const {
+    for (const Player& p : player)
+      if (p.where != Where::Frozen && p.can_run()) return carriers_taken();
+    return true;
+  }
+  std::string describe() const {
+    std::string s = "idle carriers " + std::to_string(g_scheduler.idle.idle());
+    for (const Player& p : player)
+      s += ", " + std::to_string(static_cast<int>(p.where.load())) + (p.can_run() ? "+" : "");
+    return s;
+  }
+};
+
+bool soon(const std::function<bool()>& holds) {
+  for (uint64_t end = monotonic_ns() + kPatienceNs; !holds(); usleep(10))
+    if (monotonic_ns() > end) return false;
+  return true;
+}
+
+uint64_t number(const char* name, uint64_t otherwise) {
+  const char* text = getenv(name);
+  return text != nullptr ? strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST(WorkConserving, EverybodyRunsWhoCan) {
+  start_scheduler();
+  Game game;
+  uint32_t seed = static_cast<uint32_t>(number("WISP_FUZZ_SEED", monotonic_ns()));
+  for (Player& p : game.player) {
+    p.random = seed ^ static_cast<uint32_t>(&p - game.player) * 2654435761u;
+    spawn([&game, &p] { game.play(&p); });
+  }
+  uint32_t random = seed, rounds = 0, asleep = 0;
+  uint64_t end = monotonic_ns() + number("WISP_FUZZ_SECONDS", 3) * 1'000'000'000;
+  for (; monotonic_ns() < end; ++rounds) {
+    ASSERT_TRUE(soon([&] { return game.quiet(); })) << game.describe() << ", seed " << seed;
+    // For a few milliseconds at most: it may have a reason not to sleep.
+    bool sleeps = false;
+    for (uint64_t last = monotonic_ns() + 20'000'000; !sleeps && monotonic_ns() < last; usleep(50))
+      sleeps = g_sysmon_lazy != 0 && sysmon_wakes_at() == ~0ull;
+    asleep += sleeps ? 1 : 0;
+    game.budget = static_cast<int>(Game::draw(&random, 12));
+    for (uint32_t n = 1 + Game::draw(&random, 3); n != 0; --n)
+      game.wake(&game.player[Game::draw(&random, kPlayers)]);
+    Game::compute(Game::draw(&random, 150));
+    game.freeze = true;
+    bool good = soon([&] { return game.all_run_who_can(); });
+    if (!good) {
+      fprintf(stderr, "round %u, seed %u: %s\n", rounds, seed, game.describe().c_str());
+      abort();  // the tasks use this stack
+    }
+    game.freeze = false;
+  }
+  if (!soon([&] { return game.quiet(); })) abort();
+  game.over = true;
+  for (Player& p : game.player) game.wake(&p);
+  if (!until([&] { return game.left == 0; })) abort();
+  printf("%u rounds, SysMonitor asleep in %u\n", rounds, asleep);
+  EXPECT_GT(asleep, 10u);
+}
+
+}  // namespace
+}  // namespace wisp::test
