@@ -20,7 +20,10 @@
 
 namespace wisp {
 
-//
+// The answer to who has pushed a task: somebody is to be woken, or is awake and looks for work, or
+// no carrier is idle that is wanted (and SysMonitor has to know).
+enum class Help : uint8_t { Wake, Comes, None };
+
 // Carriers belong to groups, by the part of the event pump that they look at (poller.h); who gets a
 // carrier gets one of a certain group if there is one, else any.
 template <typename CarrierT, typename WorkerT, typename Lock,
@@ -168,8 +171,12 @@ class IdleSet {
     lock_.unlock();
     return worker;
   }
-  // The waker's question, after its push and a full fence.
-  bool should_wake() const { return wakeable() != 0 && searching() == 0; }
+  // The waker's question, after its push and a full fence. Asked twice, once for each half, a
+  // carrier that is given away in between would be known to neither.
+  Help help() const {
+    if (wakeable() == 0) return Help::None;
+    return searching() == 0 ? Help::Wake : Help::Comes;
+  }
   // Claims the right to wake one searcher; the woken worker inherits the count.
   bool claim_searcher() {
     uint32_t none = 0;

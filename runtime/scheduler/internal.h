@@ -104,6 +104,8 @@ void publish_with_work(Carrier* c);
 // tells SysMonitor (sysmon_notice), which sees whether the carrier comes to it.
 enum class Work : uint8_t { None, ForItsCarrier, ForAnybody };
 Work visible_work();
+// And tasks that their wakers keep for themselves; not those that the caller has seen to.
+bool any_next_visible();
 inline bool any_work_visible() { return visible_work() != Work::None; }
 
 // --- search.cpp

@@ -69,7 +69,10 @@ static bool start_helping(Worker* w, uint64_t deadline_ns) {
   s.idle.stop_searching();
   // As in wake_searcher: somebody may have trusted this search.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (any_work_visible()) announce_work_from(nullptr);
+  if (any_work_visible())
+    announce_work_from(nullptr);
+  else if (any_next_visible())
+    sysmon_notice();
   return false;
 }
 

@@ -22,6 +22,14 @@ constexpr uint64_t kMaxSpinOfManyUs = 5;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
+// Tasks that their wakers keep for themselves; not those that the caller has seen to. Relaxed, as
+// above.
+bool any_next_visible() {
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i)
+    if (g_scheduler.carriers[i].next.load(std::memory_order_relaxed) != nullptr) return true;
+  return false;
+}
+
 static void wake_searcher_from(const Carrier* from, Noticer by) {
   Scheduler& s = g_scheduler;
   for (;;) {
@@ -45,8 +53,10 @@ static void wake_searcher_from(const Carrier* from, Noticer by) {
     // once more (found by tests/model/idle_test.cpp). seq_cst: stop, then look.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     Work work = visible_work();
-    if (work == Work::ForItsCarrier) sysmon_notice();
-    if (work != Work::ForAnybody) return;
+    if (work != Work::ForAnybody) {
+      if (work == Work::ForItsCarrier || any_next_visible()) sysmon_notice();
+      return;
+    }
     if (s.idle.idle() == 0) {  // the last idle carrier went to somebody who has a task for it
       sysmon_notice();
       return;
@@ -66,9 +76,11 @@ void announce_work_from(const Carrier* from, Noticer by) {
   // seq_cst: between the push and the look at the idle count (see idle.h).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   auto& idle = g_scheduler.idle;
-  if (idle.should_wake() || (idle.wakeable() == 0 && idle.idle() != 0 && too_much_for(from)))
+  Help help = idle.help();
+  if (help == Help::None && idle.idle() != 0 && too_much_for(from)) help = Help::Wake;
+  if (help == Help::Wake)
     wake_searcher_from(from, by);
-  else if (idle.wakeable() == 0)
+  else if (help == Help::None)
     sysmon_notice();
 }
 
@@ -120,14 +132,6 @@ Work visible_work() {
     left = true;
   }
   return left ? Work::ForItsCarrier : Work::None;
-}
-
-// Tasks that their wakers keep for themselves; not those that the caller has seen to. Relaxed, as
-// above.
-static bool any_next_visible() {
-  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i)
-    if (g_scheduler.carriers[i].next.load(std::memory_order_relaxed) != nullptr) return true;
-  return false;
 }
 
 static uint64_t max_spin_ticks() {

@@ -134,9 +134,10 @@ struct System {
   }
   void announce_work(bool by_sysmon = false) {
     if (!has(kNoFenceAtPush)) model::fence();
-    if (idle.should_wake())
+    wisp::Help help = idle.help();
+    if (help == wisp::Help::Wake)
       wake_searcher(by_sysmon);
-    else if (idle.wakeable() == 0 && !by_sysmon)
+    else if (help == wisp::Help::None && !by_sysmon)
       sysmon_notice();
   }
   void give_away(Carrier* c) {

@@ -32,15 +32,16 @@ struct Wakers : State {
         return;
       }
       model::fence();
-      if (!any_work_visible()) return;
+      if (!any_work_visible()) return any_next_visible() ? sysmon_notice() : void();
       if (idle.idle() == 0) return has(kAloneInSearch) ? void() : sysmon_notice();
     }
   }
   void announce_work(Noticer by = Noticer::Other) {
     model::fence();
-    if (idle.should_wake())
+    wisp::Help help = idle.help();
+    if (help == wisp::Help::Wake)
       wake_searcher(by);
-    else if (idle.wakeable() == 0)
+    else if (help == wisp::Help::None)
       sysmon_notice();
   }
   void give_away(Carrier* c) {

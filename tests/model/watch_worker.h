@@ -95,7 +95,10 @@ struct Workers : Wakers {
     }
     idle.stop_searching();
     model::fence();
-    if (any_work_visible() && !has(kHelperSilent)) announce_work();
+    if (any_work_visible() && !has(kHelperSilent))
+      announce_work();
+    else if (any_next_visible())
+      sysmon_notice();
     return false;
   }
   bool send_to_pump_instead(Worker* w) {
@@ -223,6 +226,13 @@ struct Workers : Wakers {
     pump_may_be_empty();
     if (!has(kTimerLeftAwake)) deadlines_may_be_unwatched();
   }
+  bool changes_its_mind(Worker* w) {
+    if (!idle.take_back(w)) return false;
+    idle.search_on();
+    w->searching = true;
+    deadlines_may_be_unwatched();
+    return true;
+  }
   Tasks next_task(Worker* w) {
     for (;;) {
       model::forget();
@@ -230,7 +240,7 @@ struct Workers : Wakers {
       if (c == nullptr) {
         idle.publish_spare(w);
         model::fence();
-        if (idle.idle() != 0 && any_work_visible() && idle.take_back(w)) continue;
+        if (idle.idle() != 0 && any_work_visible() && changes_its_mind(w)) continue;
         sleep_until_bound(w);
         awake();
         continue;
@@ -266,10 +276,7 @@ struct Workers : Wakers {
       if (searching) idle.stop_searching();
       model::fence();
       if (any_work_visible()) {
-        if (idle.take_back(w)) {
-          deadlines_may_be_unwatched();
-          continue;
-        }
+        if (changes_its_mind(w)) continue;
         sysmon_notice();
       } else if (any_next_visible() && !has(kNextUntold)) {
         sysmon_notice();

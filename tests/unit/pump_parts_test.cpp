@@ -215,12 +215,12 @@ TEST(IdleGroups, KeptBack) {
   for (Idler& w : workers) set.publish_spare(&w);
   set.keep_back(2);
   EXPECT_EQ(set.wakeable(), 1u);
-  EXPECT_TRUE(set.should_wake());
+  EXPECT_EQ(set.help(), Help::Wake);
   bool no_spare;
   EXPECT_NE(set.take_pair(&no_spare, 0), nullptr);
   EXPECT_FALSE(set.more_busy_than_wanted());
   EXPECT_EQ(set.wakeable(), 0u);
-  EXPECT_FALSE(set.should_wake());
+  EXPECT_EQ(set.help(), Help::None);
   // Events wake who waits where a carrier is idle. Those of part 0 have a busy one.
   EXPECT_FALSE(set.become_poller(&workers[0], 0));
   EXPECT_TRUE(set.become_poller(&workers[0], 1));
