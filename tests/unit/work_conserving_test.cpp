@@ -135,18 +135,48 @@ struct Game {
       if (p.where != Where::Frozen && p.can_run()) return !by_hand_off && carriers_taken();
     return true;
   }
+  // What there is to know when somebody was forgotten.
   std::string describe() const {
-    std::string s = "idle carriers " + std::to_string(g_scheduler.idle.idle());
-    s += sysmon_wakes_at() == ~0ull ? ", SysMonitor asleep" : ", SysMonitor awake";
+    const Scheduler& sched = g_scheduler;
+    uint64_t now = monotonic_ns();
+    auto us = [now](uint64_t at) {
+      return at == ~0ull ? "never" : std::to_string(static_cast<int64_t>(at - now) / 1000) + " us";
+    };
+    std::string s = "idle " + std::to_string(sched.idle.idle()) + ", kept back " +
+                    std::to_string(sched.idle.kept_back()) + ", searching " +
+                    std::to_string(sched.idle.searching()) + ", spares " +
+                    std::to_string(sched.idle.spares()) + ", in the pump " +
+                    std::to_string(sched.idle.polling()) + ", global " +
+                    std::to_string(sched.global.size()) + ", watched " + us(watched_deadline()) +
+                    ", SysMonitor " + us(sysmon_wakes_at());
     for (const Player& p : player)
-      s += ", " + std::to_string(static_cast<int>(p.where.load())) + (p.can_run() ? "+" : "");
+      s +=
+          "\n  task " + std::to_string(&p - player) + " where " +
+          std::to_string(static_cast<int>(p.where.load())) + (p.can_run() ? " can run" : "") +
+          ", key " + std::to_string(p.key.load()) + ", deadline " + us(p.deadline.load()) +
+          ", state " +
+          (p.task == nullptr ? "-" : std::to_string(static_cast<int>(p.task.load()->state.load())));
+    for (uint32_t i = 0; i < sched.carrier_count; ++i) {
+      const Carrier& c = sched.carriers[i];
+      s += "\n  carrier " + std::to_string(i) + (c.busy.idle() ? " idle" : " busy") + ", task " +
+           number_of(c.current) + ", next " + number_of(c.next) + ", queued " +
+           std::to_string(c.queued()) + ", timer " + us(c.next_deadline.load());
+    }
     return s;
+  }
+  std::string number_of(const std::atomic<WispTask*>& task) const {
+    for (const Player& p : player)
+      if (p.task == task.load()) return std::to_string(&p - player);
+    return task.load() == nullptr ? "-" : "?";
   }
 };
 
+// A clock that jumps (a virtual machine that stood still) is no reason to give up.
 bool soon(const std::function<bool()>& holds) {
-  for (uint64_t end = monotonic_ns() + kPatienceNs; !holds(); usleep(10))
-    if (monotonic_ns() > end) return false;
+  constexpr int kLeastLooks = 10'000;
+  uint64_t end = monotonic_ns() + kPatienceNs;
+  for (int looks = 0; !holds(); ++looks, usleep(10))
+    if (looks > kLeastLooks && monotonic_ns() > end) return false;
   return true;
 }
 
