@@ -107,7 +107,10 @@ static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* in
   // has told nobody: it gave way (yield_current, make_way), or a timer or another part has woken it
   // just now.
   bool next = into != nullptr && take == Take::OneBatch && into->queued() <= 1;
-  if (n > 1 || (n == 1 && !next)) announce_work();
+  if (n > 1 || (n == 1 && !next))
+    announce_work();
+  else if (n == 1 && into->next.load(std::memory_order_relaxed) != nullptr)
+    sysmon_notice();
   return n;
 }
 

@@ -1,6 +1,8 @@
 // What nobody but SysMonitor or another carrier would see: in a quiet process SysMonitor sleeps for
 // ever, so whoever leaves something behind has to say so. No passes over stacks here, which would
 // wake it within a millisecond.
+#include "unit/overlooked.h"
+
 #include <thread>
 #include <vector>
 
@@ -10,23 +12,6 @@
 
 namespace wisp::test {
 namespace {
-
-constexpr uint64_t kPatience = 20'000'000'000;
-[[maybe_unused]] const uint32_t g_no_trimming = g_trim_ms = 0;
-
-bool sysmon_sleeps() { return g_sysmon_lazy.load() != 0 && sysmon_wakes_at() == ~0ull; }
-
-void until(const std::function<bool()>& holds) {
-  uint64_t end = monotonic_ns() + kPatience;
-  while (!holds() && monotonic_ns() < end) usleep(1000);
-}
-
-// A task that never gives way; false when it gave up.
-bool compute_until(const std::function<bool()>& holds) {
-  for (uint64_t end = monotonic_ns() + kPatience; monotonic_ns() < end;)
-    if (holds()) return true;
-  return false;
-}
 
 void park_on(std::atomic<uint32_t>* key) {
   RuntimeEntry entry;
@@ -161,47 +146,6 @@ TEST(Overlooked, TheSecondOfTwoWokenByAComputingTask) {
     if (left != 0) abort();
     ASSERT_EQ(gave_up, 0) << "in round " << round;
   }
-}
-
-// As many as there are carriers, woken in one go from outside while the carriers that have just run
-// dry still search, and are trusted to: none may be content with the first one that it finds. Each
-// computes until all of them do.
-TEST(Overlooked, WokenWhileCarriersGoIdle) {
-  start_scheduler();
-  const int n = carriers();
-  constexpr uint64_t kLastsNs = 2'000'000'000, kLongestSearchNs = 60'000;
-  std::atomic<uint32_t> round{0};
-  std::atomic<uint64_t> together{0};
-  std::atomic<int> gave_up{0}, left{n};
-  for (int i = 0; i < n; ++i)
-    spawn([&] {
-      for (uint32_t done = 0;; ++done) {
-        {
-          RuntimeEntry entry;
-          while (round == done) park(&round, kForever, [&] { return round == done; });
-        }
-        if (round == ~0u) break;
-        ++together;
-        if (!compute_until([&] { return together >= n * (done + 1ull); })) ++gave_up;
-      }
-      --left;
-    });
-  auto wake_all = [&](uint32_t next) {
-    RuntimeEntry entry;
-    round = next;
-    ParkingLot::unpark(&round, ~0u);
-  };
-  uint64_t over = monotonic_ns() + kLastsNs;
-  for (uint32_t i = 1; gave_up == 0 && monotonic_ns() < over; ++i) {
-    wake_all(i);
-    while (together < uint64_t{i} * n && gave_up == 0) cpu_pause();
-    uint64_t pause = i * 7919ull % kLongestSearchNs;
-    for (uint64_t now = monotonic_ns(), end = now + pause; now < end;) now = monotonic_ns();
-  }
-  wake_all(~0u);
-  until([&] { return left == 0; });
-  EXPECT_EQ(gave_up, 0) << "one of them computed, the other one waited for it";
-  if (left != 0) abort();
 }
 
 // Who arms a timer on a carrier that has nothing else to run leaves it to the worker that will go

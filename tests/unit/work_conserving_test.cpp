@@ -5,7 +5,7 @@
 // everybody who can. Who is forgotten then (trusted to somebody who does not look again, say) would
 // otherwise come to light only with long-running tasks, and be helped by the next switch.
 //
-// WISP_FUZZ_SECONDS (default 3) and WISP_FUZZ_SEED in the environment, for long runs.
+// WISP_FUZZ_SECONDS (default 2) and WISP_FUZZ_SEED in the environment, for long runs.
 #include <sys/ioctl.h>
 
 #include "scheduler/internal.h"
@@ -194,7 +194,7 @@ TEST(WorkConserving, EverybodyRunsWhoCan) {
     spawn([&game, &p] { game.play(&p); });
   }
   uint32_t random = seed, rounds = 0, asleep = 0;
-  uint64_t end = monotonic_ns() + number("WISP_FUZZ_SECONDS", 3) * 1'000'000'000;
+  uint64_t end = monotonic_ns() + number("WISP_FUZZ_SECONDS", 2) * 1'000'000'000;
   for (; monotonic_ns() < end; ++rounds) {
     ASSERT_TRUE(soon([&] { return game.quiet(); })) << game.describe() << ", seed " << seed;
     // For a few milliseconds at most: it may have a reason not to sleep.
