@@ -55,7 +55,8 @@ class IdleSet {
     search_on();
     return true;
   }
-  // For who has seen work, however many search already.
+  // For who has seen work, however many search already. seq_cst as the other writes of the count:
+  // they are ordered against the fence between a push and its announcer's look at it.
   void search_on() { searching_.fetch_add(1, std::memory_order_seq_cst); }
   // Returns true if the caller was the last searcher: it found work, so it wakes the next one.
   bool stop_searching() { return searching_.fetch_sub(1, std::memory_order_seq_cst) == 1; }

@@ -96,6 +96,11 @@ void wake_searcher(Noticer by = Noticer::Other);
 void announce_work(Noticer by = Noticer::Other);
 // For who knows its carrier; null: it has none, and may be given one by others at any moment.
 void announce_work_from(const Carrier* from, Noticer by = Noticer::Other);
+// n tasks came into the queues of a carrier that is about to pick its next one (null: to others). A
+// single one it runs itself; but not if it has another, who has told nobody: it gave way
+// (yield_current), or the pump or a timer has woken it just now. Of one in the next slot SysMonitor
+// may know; a notice that it overlooks, as it falls asleep beside a busy carrier, costs kLongestNs.
+void announce_arrivals(uint32_t n, const Carrier* picks);
 void give_away(Carrier* carrier);  // a carrier whose task left it: to a spare, or to the idle list
 // To the idle list, by its owner, with its queue not empty: other workers will take that.
 void publish_with_work(Carrier* c);
@@ -104,7 +109,7 @@ void publish_with_work(Carrier* c);
 // tells SysMonitor (sysmon_notice), which sees whether the carrier comes to it.
 enum class Work : uint8_t { None, ForItsCarrier, ForAnybody };
 Work visible_work();
-// And tasks that their wakers keep for themselves; not those that the caller has seen to.
+// Relaxed, too: a task in some next slot, which its waker keeps for itself.
 bool any_next_visible();
 inline bool any_work_visible() { return visible_work() != Work::None; }
 

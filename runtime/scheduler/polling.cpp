@@ -103,14 +103,7 @@ static uint32_t look_and_let_go(const Poller* poller, uint32_t part, Carrier* in
     of.seen_to_until.store(now + us_to_ticks(2 * kBusyPollUs), std::memory_order_relaxed);
   of.looking.store(0, std::memory_order_release);
   n = hand_out(&woken, into);
-  // A carrier between two tasks runs a single one itself, at once; but not if it has another, who
-  // has told nobody: it gave way (yield_current, make_way), or a timer or another part has woken it
-  // just now.
-  bool next = into != nullptr && take == Take::OneBatch && into->queued() <= 1;
-  if (n > 1 || (n == 1 && !next))
-    announce_work();
-  else if (n == 1 && into->next.load(std::memory_order_relaxed) != nullptr)
-    sysmon_notice();
+  announce_arrivals(n, take == Take::OneBatch ? into : nullptr);
   return n;
 }
 

@@ -97,13 +97,9 @@ uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns) {
   }
   if (count != 0) {
     heap->timeouts.fetch_add(count, std::memory_order_relaxed);
-    // A single one is run by the carrier itself, if it has nothing else. The sleeper that watched
-    // this deadline need not come for it: it may have been woken for something else, and sees no
-    // deadline any more.
-    if (count > 1 || into == nullptr || into->queued() > 1)
-      announce_work();
-    else if (into->next.load(std::memory_order_relaxed) != nullptr)
-      sysmon_notice();
+    // The sleeper that watched this deadline need not come: it may have been woken for something
+    // else, and sees no deadline any more.
+    announce_arrivals(count, into);
   }
   return count;
 }

@@ -22,14 +22,6 @@ constexpr uint64_t kMaxSpinOfManyUs = 5;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
-// Tasks that their wakers keep for themselves; not those that the caller has seen to. Relaxed, as
-// above.
-bool any_next_visible() {
-  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i)
-    if (g_scheduler.carriers[i].next.load(std::memory_order_relaxed) != nullptr) return true;
-  return false;
-}
-
 static void wake_searcher_from(const Carrier* from, Noticer by) {
   Scheduler& s = g_scheduler;
   for (;;) {
@@ -86,6 +78,14 @@ void announce_work_from(const Carrier* from, Noticer by) {
 
 void announce_work(Noticer by) { announce_work_from(my_carrier(), by); }
 
+void announce_arrivals(uint32_t n, const Carrier* picks) {
+  if (n == 0) return;
+  if (n > 1 || picks == nullptr || picks->queued() > 1)
+    announce_work();
+  else if (picks->next.load(std::memory_order_relaxed) != nullptr)
+    sysmon_notice();
+}
+
 void publish_with_work(Carrier* c) {
   // Nobody looks into the next slot of a carrier without a current task: thieves wait for its waker
   // to park. The ring is seen by everybody.
@@ -132,6 +132,12 @@ Work visible_work() {
     left = true;
   }
   return left ? Work::ForItsCarrier : Work::None;
+}
+
+bool any_next_visible() {
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i)
+    if (g_scheduler.carriers[i].next.load(std::memory_order_relaxed) != nullptr) return true;
+  return false;
 }
 
 static uint64_t max_spin_ticks() {

@@ -99,8 +99,8 @@ struct Shape {
   bool helper = false;     // the last worker gets up once by itself, as a forecast helper
   bool homes = false;      // some task is sent home (by the scenario)
   bool leaves = false;     // what queues on a carrier that moves is left to it (left_to_it)
-  uint32_t brief = 0,
-           meet = 0;  // so many leaves after the first `brief` compute till all have begun
+  uint32_t brief = 0;      // so many leaves are over at once,
+  uint32_t meet = 0;       // so many more compute until all of these have begun
   uint32_t faults = kNone;
 };
 

@@ -2,7 +2,7 @@
 // very templates; the rest is copied, function by function under the same names, reduced to what
 // takes part in the protocol. Keep alike.
 //   worker.cpp    visible_work, wake_searcher, announce_work, give_away, publish_with_work,
-//                 end_search, awake, next_task
+//                 end_search, awake, changes_its_mind, next_task
 //   dispatch.cpp  pick_next;  search.cpp  search, one pass, left_to_it;  home.cpp
 //   sleep.cpp     start_helping, sleep_until_bound without its clock
 //   polling.cpp   wake_worker, wait_for_events without events

@@ -108,7 +108,8 @@ TEST_F(Home, WhoIsDisplacedGoesThere) {
       spawn([&] { ran = true; });
     });
     if (!until([&] { return ran.load(); })) abort();  // it uses this stack
-    if (s.woke_up_on.load() == s.home && !s.stolen()) return;
+    EXPECT_EQ(s.woke_up_on.load(), s.home);
+    if (!s.stolen()) return;
     ASSERT_LT(tries, 100);
   }
 }

@@ -8,7 +8,7 @@ wisp_carriers_test(wisp_io_test)
 
 # On its own: in this process SysMonitor can sleep.
 wisp_unit_test(wisp_overlooked_test
-  SOURCES unit/overlooked_test.cpp unit/overlooked_tasks_test.cpp unit/work_conserving_test.cpp
+  SOURCES unit/overlooked_test.cpp unit/work_conserving_test.cpp
   LIBS wisp_io wisp_signal wisp_sync wisp_scheduler)
 wisp_carriers_test(wisp_overlooked_test)
 

@@ -1,6 +1,5 @@
 // What nobody but SysMonitor or another carrier would see: in a quiet process SysMonitor sleeps for
-// ever, so whoever leaves something behind has to say so. No passes over stacks here, which would
-// wake it within a millisecond.
+// ever, so whoever leaves something behind has to say so.
 #include "unit/overlooked.h"
 
 #include <thread>

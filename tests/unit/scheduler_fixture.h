@@ -35,12 +35,12 @@ inline int carriers() {
   return n != nullptr ? atoi(n) : 2;
 }
 
-// For the main thread: waits until `holds`; false when it does not within a minute, so that a
-// wake-up that was lost fails. Looks often at first, as a wake-up takes microseconds.
-inline bool until(const std::function<bool()>& holds) {
+// For the main thread: waits until `holds`; false when it does not in time, so that a wake-up that
+// was lost fails. Looks often at first, as a wake-up takes microseconds.
+inline bool until(const std::function<bool()>& holds, uint64_t patience_ns = 60'000'000'000) {
   uint64_t start = monotonic_ns();
   for (uint64_t now = start; !holds(); now = monotonic_ns()) {
-    if (now - start > 60'000'000'000) return false;
+    if (now - start > patience_ns) return false;
     usleep(now - start < 10'000'000 ? 50 : 1000);
   }
   return true;

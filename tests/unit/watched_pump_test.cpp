@@ -6,14 +6,13 @@
 #include "scheduler/internal.h"
 #include "scheduler/poller.h"
 #include "sync/sleep.h"
-#include "unit/scheduler_fixture.h"
+#include "unit/overlooked.h"
 
 namespace wisp::test {
 namespace {
 
-// One part, so that nobody else waits anywhere. No passes over stacks, which keep SysMonitor awake.
+// One part, so that nobody else waits anywhere.
 [[maybe_unused]] const int g_one_part = g_config_parts = 1;
-[[maybe_unused]] const uint32_t g_no_trimming = g_trim_ms = 0;
 
 std::atomic<bool> g_standing{true};  // who is inside the waiting poll stays there
 std::atomic<bool> g_inside{false};   // somebody is
@@ -124,17 +123,12 @@ class Meeting {
   std::atomic<bool> missed_{false};
 };
 
-// From now on it is up to the carriers.
-bool sysmon_falls_asleep() {
-  return until([] { return g_sysmon_lazy != 0 && sysmon_wakes_at() == ~0ull; });
-}
-
 // It gave way, and the carrier runs only one of the two.
 TEST(WatchedPump, WhoGaveWayIsNotForgottenForAnEvent) {
   if (carriers() == 1) GTEST_SKIP();
   Meeting meeting;
   auto body = [&](const std::function<bool()>&) {
-    EXPECT_TRUE(sysmon_falls_asleep());
+    EXPECT_TRUE(until(sysmon_sleeps));
     spawn([&] {
       g_event = true;
       while (g_event) task_yield();
@@ -149,7 +143,7 @@ TEST(WatchedPump, WhoGaveWayIsNotForgottenForAnEvent) {
 TEST(WatchedPump, WhoIsTrustedAsItGoesIdleSeesToAll) {
   if (carriers() == 1) GTEST_SKIP();
   with_the_poller_standing([](const std::function<bool()>&) {
-    EXPECT_TRUE(sysmon_falls_asleep());
+    EXPECT_TRUE(until(sysmon_sleeps));
     g_hold = true;
     spawn([] {});
     EXPECT_TRUE(until([] { return g_held.load(); }));

@@ -8,14 +8,15 @@
 // WISP_FUZZ_SECONDS (default 2) and WISP_FUZZ_SEED in the environment, for long runs.
 #include <sys/ioctl.h>
 
-#include "scheduler/internal.h"
+#include <random>
+
 #include "unit/io_support.h"
+#include "unit/overlooked.h"
 
 namespace wisp::test {
 namespace {
 
 constexpr int kPlayers = 12;
-constexpr uint64_t kPatienceNs = 20'000'000'000;
 
 enum class Where : uint8_t { Runs, OnKey, OnTimer, Reads, InKernel, Frozen };
 
@@ -25,7 +26,7 @@ struct Player {
   std::atomic<Where> where{Where::Runs};
   std::atomic<WispTask*> task{nullptr};
   Pipe pipe;
-  uint32_t random = 0;
+  std::minstd_rand random;
 
   bool has_bytes() const {
     int n = 0;
@@ -52,19 +53,21 @@ struct Game {
   std::atomic<int> budget{0};  // so many more may be woken by players in this round
   std::atomic<int> left{kPlayers};
 
-  static uint32_t draw(uint32_t* random, uint32_t below) {
-    *random = *random * 1664525 + 1013904223;
-    return (*random >> 8) % below;
+  static uint32_t draw(std::minstd_rand* random, uint32_t below) {
+    return static_cast<uint32_t>((*random)() % below);
   }
   static void compute(uint64_t us) {
     for (uint64_t end = ticks() + us_to_ticks(us); ticks() < end;) cpu_pause();
   }
-  // Anybody. False: it waits for something else.
-  bool wake(Player* p) {
-    if (p->where == Where::Reads) return ::write(p->pipe.out, "x", 1) == 1;
+  // Anybody.
+  void wake(Player* p) {
+    if (p->where == Where::Reads) {
+      if (::write(p->pipe.out, "x", 1) != 1) abort();
+      return;
+    }
     RuntimeEntry entry;
     p->key = 1;
-    return ParkingLot::unpark(&p->key, 1) != 0;
+    ParkingLot::unpark(&p->key, 1);
   }
   void freeze_here(Player* me) {
     if (!freeze) return;
@@ -140,7 +143,9 @@ struct Game {
     const Scheduler& sched = g_scheduler;
     uint64_t now = monotonic_ns();
     auto us = [now](uint64_t at) {
-      return at == ~0ull ? "never" : std::to_string(static_cast<int64_t>(at - now) / 1000) + " us";
+      return at == ~0ull || at == kForever
+                 ? "never"
+                 : std::to_string(static_cast<int64_t>(at - now) / 1000) + " us";
     };
     std::string s = "idle " + std::to_string(sched.idle.idle()) + ", kept back " +
                     std::to_string(sched.idle.kept_back()) + ", searching " +
@@ -171,15 +176,6 @@ struct Game {
   }
 };
 
-// A clock that jumps (a virtual machine that stood still) is no reason to give up.
-bool soon(const std::function<bool()>& holds) {
-  constexpr int kLeastLooks = 10'000;
-  uint64_t end = monotonic_ns() + kPatienceNs;
-  for (int looks = 0; !holds(); ++looks, usleep(10))
-    if (looks > kLeastLooks && monotonic_ns() > end) return false;
-  return true;
-}
-
 uint64_t number(const char* name, uint64_t otherwise) {
   const char* text = getenv(name);
   return text != nullptr ? strtoull(text, nullptr, 10) : otherwise;
@@ -190,17 +186,19 @@ TEST(WorkConserving, EverybodyRunsWhoCan) {
   Game game;
   uint32_t seed = static_cast<uint32_t>(number("WISP_FUZZ_SEED", monotonic_ns()));
   for (Player& p : game.player) {
-    p.random = seed ^ static_cast<uint32_t>(&p - game.player) * 2654435761u;
+    p.random.seed(seed + 1 + static_cast<uint32_t>(&p - game.player));
     spawn([&game, &p] { game.play(&p); });
   }
-  uint32_t random = seed, rounds = 0, asleep = 0;
+  std::minstd_rand random(seed);
+  uint32_t rounds = 0, asleep = 0;
   uint64_t end = monotonic_ns() + number("WISP_FUZZ_SECONDS", 2) * 1'000'000'000;
   for (; monotonic_ns() < end; ++rounds) {
-    ASSERT_TRUE(soon([&] { return game.quiet(); })) << game.describe() << ", seed " << seed;
+    ASSERT_TRUE(until([&] { return game.quiet(); }, kPatience))
+        << game.describe() << ", seed " << seed;
     // For a few milliseconds at most: it may have a reason not to sleep.
     bool sleeps = false;
     for (uint64_t last = monotonic_ns() + 20'000'000; !sleeps && monotonic_ns() < last; usleep(50))
-      sleeps = g_sysmon_lazy != 0 && sysmon_wakes_at() == ~0ull;
+      sleeps = sysmon_sleeps();
     asleep += sleeps ? 1 : 0;
     // Where there are many SysMonitor decides that, when it is awake.
     if (uint32_t n = g_scheduler.carrier_count; n > 2 && Game::draw(&random, 2) == 0)
@@ -213,19 +211,61 @@ TEST(WorkConserving, EverybodyRunsWhoCan) {
     Game::compute(Game::draw(&random, 60));
     game.freeze = true;
     bool by_hand_off = Game::draw(&random, 8) == 0;  // takes longer
-    bool good = soon([&] { return game.all_run_who_can(by_hand_off); });
+    bool good = until([&] { return game.all_run_who_can(by_hand_off); }, kPatience);
     if (!good) {
       fprintf(stderr, "round %u, seed %u: %s\n", rounds, seed, game.describe().c_str());
       abort();  // the tasks use this stack
     }
     game.freeze = false;
   }
-  if (!soon([&] { return game.quiet(); })) abort();
+  if (!until([&] { return game.quiet(); }, kPatience)) abort();
+  g_scheduler.idle.keep_back(0);
   game.over = true;
   for (Player& p : game.player) game.wake(&p);
   if (!until([&] { return game.left == 0; })) abort();
   printf("%u rounds, SysMonitor asleep in %u\n", rounds, asleep);
   EXPECT_GT(asleep, 10u);
+}
+
+// As many as there are carriers, woken in one go from outside while the carriers that have just run
+// dry still search, and are trusted to: none may be content with the first one that it finds. Each
+// computes until all of them do.
+TEST(WorkConserving, WokenWhileCarriersGoIdle) {
+  start_scheduler();
+  const int n = carriers();
+  constexpr uint64_t kLastsNs = 2'000'000'000, kLongestSearchNs = 60'000;
+  std::atomic<uint32_t> round{0};
+  std::atomic<uint64_t> together{0};
+  std::atomic<int> gave_up{0}, left{n};
+  for (int i = 0; i < n; ++i)
+    spawn([&] {
+      for (uint32_t done = 0;; ++done) {
+        {
+          RuntimeEntry entry;
+          while (round == done) park(&round, kForever, [&] { return round == done; });
+        }
+        if (round == ~0u) break;
+        ++together;
+        if (!compute_until([&] { return together >= n * (done + 1ull); })) ++gave_up;
+      }
+      --left;
+    });
+  auto wake_all = [&](uint32_t next) {
+    RuntimeEntry entry;
+    round = next;
+    ParkingLot::unpark(&round, ~0u);
+  };
+  uint64_t over = monotonic_ns() + kLastsNs;
+  for (uint32_t i = 1; gave_up == 0 && monotonic_ns() < over; ++i) {
+    wake_all(i);
+    while (together < uint64_t{i} * n && gave_up == 0) cpu_pause();
+    uint64_t pause = i * 7919ull % kLongestSearchNs;
+    for (uint64_t now = monotonic_ns(), end = now + pause; now < end;) now = monotonic_ns();
+  }
+  wake_all(~0u);
+  until([&] { return left == 0; });
+  EXPECT_EQ(gave_up, 0) << "one of them computed, the other one waited for it";
+  if (left != 0) abort();
 }
 
 }  // namespace
