@@ -69,10 +69,16 @@ TEST(Overlooked, ATimerOfAHandedOffTaskOnABusyCarrier) {
   ++left;
   spawn([&] {
     WispTask* self = current_task();
-    // Somebody waits on this carrier too: the others may all be on another one.
-    ++left;
-    spawn(switches_all_the_time);
-    without_carrier = compute_until([&] { return self->handoff.load() == HandOff::Taken; });
+    // Somebody waits on this carrier too: the others may all be on another one, and thieves come.
+    uint64_t next_at = 0;
+    without_carrier = compute_until([&] {
+      if (monotonic_ns() >= next_at) {
+        next_at = monotonic_ns() + 10'000'000;
+        ++left;
+        spawn(switches_all_the_time);
+      }
+      return self->handoff.load() == HandOff::Taken;
+    });
     tid = self->tid;
     task_sleep_until(monotonic_ns() + 500'000'000);
     back = true;
@@ -178,6 +184,63 @@ TEST(Overlooked, ATimerOfACarrierThatFindsWorkBeforeItSleeps) {
   }
   until([&] { return left == 0; });
   EXPECT_TRUE(in_time) << "nobody watched the timer";
+  if (left != 0) abort();
+}
+
+// As if the sleeper had set its alarm here, and it were time. For a task.
+void make_due_here(WispTask* sleeper) {
+  RuntimeEntry entry;
+  Carrier& here = *entry.task()->carrier;
+  Carrier& there = g_scheduler.carriers[sleeper->timer.carrier_index];
+  {
+    SpinGuard guard(there.timer_lock);
+    there.timers.remove(&sleeper->timer);
+    there.next_deadline = ~0ull;
+  }
+  SpinGuard guard(here.timer_lock);
+  sleeper->timer.deadline = 1;
+  sleeper->timer.carrier_index = here.index;
+  here.timers.insert(&sleeper->timer);
+  here.timer_check_at = 0;
+}
+
+// Who gives way with nobody to give way to has told nobody; then a timer's task comes to lie behind
+// it, one task for a carrier that comes to look.
+TEST(Overlooked, ATimersTaskBehindOneThatGaveWay) {
+  if (carriers() == 1) GTEST_SKIP() << "nobody could help";
+  start_scheduler();
+  std::atomic<WispTask*> sleeper{nullptr};
+  std::atomic<uint32_t> key{0};
+  std::atomic<bool> alone{false}, back{false}, in_time{false};
+  std::atomic<int> left{2};
+  spawn([&] {
+    sleeper = current_task();
+    task_sleep_until(monotonic_ns() + 3'600'000'000'000);
+    back = true;
+    --left;
+  });
+  until([&] { return sleeper != nullptr && sleeper.load()->state == TaskState::Parked; });
+  spawn([&] {
+    while (!alone) {
+      park_on(&key);
+      key = 0;
+      alone = sysmon_sleeps();
+    }
+    make_due_here(sleeper);
+    task_yield();
+    in_time = compute_until([&] { return back.load(); });
+    --left;
+  });
+  until([&] {
+    if (!alone && sysmon_sleeps()) {
+      RuntimeEntry entry;
+      key = 1;
+      ParkingLot::unpark(&key, 1);
+    }
+    return left == 0;
+  });
+  EXPECT_TRUE(alone) << "the case did not come about";
+  EXPECT_TRUE(in_time) << "nobody was told of it";
   if (left != 0) abort();
 }
 
