@@ -15,23 +15,18 @@ namespace wisp {
 static inline WispTask* known_task(pthread_t thread) {
   return interposing() && scheduler_running() ? task_of(thread) : nullptr;
 }
-static inline WispTask* known_tid(int tid) {
+WispTask* known_tid(int tid) {
   return interposing() && scheduler_running() && tid > 0 ? task_of_tid(tid) : nullptr;
 }
 
-// Clock ids of threads are negative and hold the tid: Linux's ABI for CPU clocks is
-// (~tid << 3) | 4 (one thread) | 2 (scheduler time), see clock_gettime(2) and man-pages'
-// clock_getcpuclockid. A task's tid lies above all that the kernel gives out, so ours cannot be
-// confused with a real one, also where libc or HotSpot computes it without asking us.
-static inline clockid_t clock_of_tid(uint32_t tid) {
-  return static_cast<clockid_t>(~tid << 3 | 6u);
-}
+// Clock ids of threads are negative and hold the tid (thread_cpu_clock). A task's tid lies above
+// all that the kernel gives out, so ours cannot be confused with a real one, also where libc or
+// HotSpot computes it without asking us.
 static inline int tid_of_clock(clockid_t clock) {
   return static_cast<int>(~(static_cast<uint32_t>(clock) >> 3 | 0xE0000000u));
 }
 
-// The task that a CPU clock is about, or null.
-static WispTask* task_of_clock(clockid_t clock) {
+WispTask* task_of_clock(clockid_t clock) {
   if (clock == CLOCK_THREAD_CPUTIME_ID) return interposing() ? current_task() : nullptr;
   if (clock >= 0 || (clock & 7) != 6) return nullptr;
   int tid = tid_of_clock(clock);
@@ -94,7 +89,7 @@ WISP_EXPORT int pthread_getcpuclockid(pthread_t thread, clockid_t* clock) noexce
   real::ensure();
   WispTask* task = known_task(thread);
   if (task == nullptr) return real::pthread_getcpuclockid(thread, clock);
-  *clock = clock_of_tid(task->tid);
+  *clock = thread_cpu_clock(task->tid);
   return 0;
 }
 

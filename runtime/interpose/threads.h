@@ -16,6 +16,10 @@ extern void (*g_vm_thread_named)(const char* name);
 // Starts the scheduler on the first call; false when it cannot be had (said once on stderr).
 extern bool (*g_start_scheduler)();
 
+// The task with that tid, or that a CPU clock is about, for the calling thread; or null.
+WispTask* known_tid(int tid);
+WispTask* task_of_clock(clockid_t clock);
+
 // The task's main: first run, start routine, exit hooks, end. The scheduler's g_task_main.
 void task_main(WispTask* task);
 

@@ -10,11 +10,10 @@ static uint64_t g_mult = 1ull << 32;
 constexpr uint64_t kFarthest = 1ull << 62;
 
 uint64_t kernel_thread_cpu_ns(int tid) {
-  // CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD, as in the kernel's posix-timers.h; the raw call, since
-  // ours answers for tasks.
-  long clock = static_cast<int>(~static_cast<uint32_t>(tid) << 3 | 6u);
+  // The raw call, since ours answers for tasks.
   timespec ts{0, 0};
-  kernel::call(SYS_clock_gettime, clock, reinterpret_cast<long>(&ts));
+  kernel::call(SYS_clock_gettime, thread_cpu_clock(static_cast<uint32_t>(tid)),
+               reinterpret_cast<long>(&ts));
   return to_ns(ts);
 }
 

@@ -157,9 +157,19 @@ struct Worker {
     uint64_t cpu_ns = 0;  // of the kernel thread, at `since` or soon after
     bool had_carrier = false, reported = false;
   } stall;
+  int ticker = -1;  // a timer of the kernel's: signal/cpu_timers.cpp, under its lock
   // Signals (bit sig-1) that arrived inside the runtime: the kernel keeps them, blocked on this
   // kernel thread beyond signal_mask, until a flow leaves the runtime here (signal/task_signals.h).
   std::atomic<uint64_t> deferred{0};
 };
+
+// Who wants to know of each kernel thread that begins, and then of its end, both on this thread.
+// Who begins to watch stores it, then looks at the workers that are there; a worker stores its tid,
+// then looks here: both seq_cst, so that one sees the other.
+struct WorkerWatch {
+  void (*begins)(Worker*);
+  void (*ends)(Worker*);
+};
+extern std::atomic<const WorkerWatch*> g_worker_watch;
 
 }  // namespace wisp

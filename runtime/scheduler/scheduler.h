@@ -60,6 +60,8 @@ extern void (*g_task_main)(WispTask*);
 // True if nobody will ever join it (detached): it is recycled after its last switch; otherwise the
 // joiner calls task_recycle. Set with g_task_main.
 extern bool (*g_task_exiting)(WispTask*);
+// Called by exit_current for a task that has cpu_timers; the signal layer's.
+extern void (*g_task_timers_end)(WispTask*);
 // Delivers what is pending for the calling thread, depth == 0 (signal layer).
 extern void (*g_deliver_signals)(ThreadSelf&);
 // Gives a dead task's struct, stack and block back to the pool; it may still be on its last switch.

@@ -25,6 +25,7 @@ namespace wisp {
 struct Carrier;
 struct LogScope;
 struct Worker;
+struct CpuTimer;
 
 enum class TaskState : uint8_t { Created, Ready, Running, Parked, Dead };
 
@@ -109,6 +110,8 @@ struct alignas(kCacheLine) WispTask {
   // Blocked by its mask, but awaited in the kernel (AwaitsSignals), and which of them have been
   // sent there. Under that one's lock.
   uint64_t awaited_signals = 0, sent_signals = 0;
+
+  CpuTimer* cpu_timers = nullptr;  // signal/cpu_timers.h, under its lock
 
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen

@@ -13,6 +13,7 @@ namespace wisp {
 
 void (*g_task_main)(WispTask*) = nullptr;
 bool (*g_task_exiting)(WispTask*) = nullptr;
+void (*g_task_timers_end)(WispTask*) = nullptr;
 
 static std::atomic<WispTask*> g_all{nullptr};
 static std::atomic<uint32_t> g_next_tid{kFirstTaskTid};

@@ -311,6 +311,8 @@ static void worker_unused(Worker* w) {
   g_unused.head = w;
 }
 
+std::atomic<const WorkerWatch*> g_worker_watch{nullptr};
+
 static void* worker_main(void* argument) {
   Worker* w = static_cast<Worker*>(argument);
   ThreadSelf& me = thread_self();
@@ -319,7 +321,8 @@ static void* worker_main(void* argument) {
   w->native_self = &me;
   w->native_tp = thread_pointer();
   int tid = kernel::gettid();
-  w->tid.store(tid, std::memory_order_relaxed);
+  w->tid.store(tid, std::memory_order_seq_cst);
+  if (const WorkerWatch* watch = g_worker_watch.load(std::memory_order_seq_cst)) watch->begins(w);
   w->signal_mask = kernel::kAllSignals;
   w->random = static_cast<uint32_t>(tid) * 2654435761u | 1;
   w->spin_ticks = max_spin_ticks();
@@ -339,6 +342,7 @@ static void* worker_main(void* argument) {
   compiler_barrier();
   me.depth.store(1, std::memory_order_relaxed);
   me.worker = nullptr;
+  if (const WorkerWatch* watch = g_worker_watch.load(std::memory_order_seq_cst)) watch->ends(w);
   g_scheduler.worker_count.fetch_sub(1, std::memory_order_relaxed);
   worker_unused(w);
   return nullptr;

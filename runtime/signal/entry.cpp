@@ -6,6 +6,7 @@
 
 #include "scheduler/internal.h"
 #include "scheduler/own_thread.h"
+#include "signal/cpu_timers.h"
 #include "signal/internal.h"
 
 namespace wisp {
@@ -145,6 +146,15 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
       return;
     if (const Action* a = action_for_delivery(sig)) run_directed(self, a, sig, info, context);
     return;
+  }
+  siginfo_t meant;
+  if (WISP_UNLIKELY(is_cpu_tick(info))) {
+    if (task == nullptr) return;
+    if (!inside) {
+      meant = *info;
+      if (!cpu_timer_due(task, sig, &meant)) return;
+      info = &meant;
+    }
   }
   if (inside && !is_fault(sig, info)) {
     defer(self, sig, info, context);

@@ -12,7 +12,6 @@ import wisp.it.WispCase;
  */
 @WispCase(carriers = {1, 2}, minJdk = 11, timeoutSeconds = 120)
 public final class AsyncProfilerModes {
-    private static final int NANOS = 300_000;
     /** It writes to standard output when a round on a busy machine brought no sample. */
     private static final String QUIET = ",loglevel=none";
     private static final ReentrantLock LOCK = new ReentrantLock();
@@ -27,13 +26,13 @@ public final class AsyncProfilerModes {
             Kit.start("red", () -> {
                 for (int i = 0; !done; i++) {
                     there.put(i);
-                    burnRed();
+                    Burns.burnRed();
                     back.take();
                 }
                 there.put(-1);
             }),
             Kit.start("green", () -> {
-                for (int got; (got = there.take()) >= 0; back.put(got)) burnGreen();
+                for (int got; (got = there.take()) >= 0; back.put(got)) Burns.burnGreen();
             }),
             Kit.start("allocating", () -> {
                 while (!done) {
@@ -84,20 +83,6 @@ public final class AsyncProfilerModes {
             if (line.contains(own)) found += Integer.parseInt(line.substring(line.lastIndexOf(' ') + 1));
         }
         return found;
-    }
-
-    private static void burnRed() {
-        for (long end = System.nanoTime() + NANOS; System.nanoTime() < end; ) work();
-    }
-
-    private static void burnGreen() {
-        for (long end = System.nanoTime() + NANOS; System.nanoTime() < end; ) work();
-    }
-
-    private static void work() {
-        double sum = 0;
-        for (int i = 1; i < 200; i++) sum += Math.sqrt(i);
-        sink = sum > 0 ? null : "never";
     }
 
     private static void contend() throws InterruptedException {

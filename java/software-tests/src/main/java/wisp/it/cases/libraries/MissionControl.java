@@ -1,16 +1,12 @@
 package wisp.it.cases.libraries;
 
 import java.io.File;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
-import javax.management.ObjectName;
-import org.openjdk.jmc.common.IMCFrame;
 import org.openjdk.jmc.common.IMCStackTrace;
 import org.openjdk.jmc.common.IMCThread;
 import org.openjdk.jmc.common.item.IItem;
@@ -44,17 +40,17 @@ public final class MissionControl {
         Kit.awaitState(threads[0], Thread.State.TIMED_WAITING);
         Set<String> own = new HashSet<>(methods.keySet());
         own.remove("holding");
-        tool("jfrStart", "name=lanes");
+        Recordings.tool("jfrStart", "name=lanes");
         File file = File.createTempFile("wisp-lanes", ".jfr");
         boolean jvm = false, wisp = !Kit.underWisp();
         for (int round = 0; round < 20 && !(jvm && wisp); round++) {
             Thread.sleep(1000);
-            tool("jfrDump", "name=lanes", "filename=" + file);
+            Recordings.tool("jfrDump", "name=lanes", "filename=" + file);
             IItemCollection items = JfrLoaderToolkit.loadEvents(file);
             jvm = seen(items, "jdk.ThreadPark", methods).contains("parking");
             wisp = wisp || seen(items, "wisp.Park", methods).containsAll(own);
         }
-        tool("jfrStop", "name=lanes");
+        Recordings.tool("jfrStop", "name=lanes");
         done = true;
         Kit.join(threads);
         Files.delete(file.toPath());
@@ -72,31 +68,16 @@ public final class MissionControl {
                 IMCThread thread = lane.getMember(item);
                 Kit.check(event + " is on no lane", thread != null);
                 String method = methods.get(thread.getThreadName());
-                if (method != null && runs(stack.getMember(item), method)) {
+                if (method != null && Recordings.runs(stack.getMember(item), MissionControl.class, method)) {
                     seen.add(thread.getThreadName());
                 }
                 for (String other : methods.values()) {
                     Kit.check(event + " of " + thread.getThreadName() + " in " + other,
-                            other.equals(method) || !runs(stack.getMember(item), other));
+                            other.equals(method) || !Recordings.runs(stack.getMember(item), MissionControl.class, other));
                 }
             }
         }
         return seen;
-    }
-
-    private static boolean runs(IMCStackTrace stack, String method) {
-        for (IMCFrame frame : stack == null ? Collections.<IMCFrame>emptyList() : stack.getFrames()) {
-            if (frame.getMethod().getType().getTypeName().equals("MissionControl")
-                    && frame.getMethod().getMethodName().equals(method)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static void tool(String command, String... arguments) throws Exception {
-        ManagementFactory.getPlatformMBeanServer().invoke(new ObjectName("com.sun.management:type=DiagnosticCommand"),
-                command, new Object[] {arguments}, new String[] {String[].class.getName()});
     }
 
     private static Thread thread(Map<String, String> methods, String name, String method, Kit.Body body) {

@@ -1,0 +1,38 @@
+// POSIX timers on the CPU clock of a task that signal this task: timer_create(2) with
+// SIGEV_THREAD_ID. Flight Recorder samples with them (jdk.CPUTimeSample, JDK 25).
+//
+// The kernel knows no tasks. While such a timer is armed each worker has a timer of the kernel's on
+// its own CPU clock, which ticks, and with each tick the task that runs there looks whether one of
+// its timers is due: as the kernel does with its threads at each tick of the scheduler. A timer is
+// late by a tick of ours at most if its task runs all the time; what it has missed it counts as
+// overrun, as the kernel's do.
+//
+// One signal for all of them: HotSpot uses SIGPROF.
+#pragma once
+#include <signal.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "scheduler/task.h"
+
+namespace wisp {
+
+// All may be called by any thread, outside the runtime. They return 0 or an errno.
+
+// EAGAIN: too many, or no memory. EINVAL: no such signal, or not the one that others have.
+int cpu_timer_create(WispTask* task, int sig, sigval value, timer_t* timer);
+// Whether it is one of ours; the kernel's and libc's are told apart by their numbers.
+bool cpu_timer_is(timer_t timer);
+// As timer_settime(2), in CPU time of the task. EINVAL: there is no such timer; ESRCH: its task has
+// ended.
+int cpu_timer_set(timer_t timer, int flags, const itimerspec& value, itimerspec* old);
+int cpu_timer_get(timer_t timer, itimerspec* left);
+int cpu_timer_overrun(timer_t timer, int* overrun);
+int cpu_timer_delete(timer_t timer);
+
+// For the signal's entry, on a kernel stack or a task's: whether that is a worker's tick; and if it
+// brings the calling task, which is outside the runtime, a signal of one of its timers, and which.
+bool is_cpu_tick(const siginfo_t* info);
+bool cpu_timer_due(WispTask* self, int sig, siginfo_t* meant);
+
+}  // namespace wisp

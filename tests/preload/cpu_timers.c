@@ -1,0 +1,184 @@
+// Timers on a thread's CPU clock that signal this thread (SIGEV_THREAD_ID), as Flight Recorder's
+// CPU-time samples use them. What a signal and its overrun count, times the period, is the time
+// that the thread has computed.
+#include <stdatomic.h>
+#include <sys/syscall.h>
+
+#include "preload.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+struct worker {
+  long computes_ms;
+  _Atomic pid_t tid;
+  pthread_t thread;
+  timer_t timer;
+  atomic_int go, periods, signals, wrong;
+  long cpu_ms;
+};
+static __thread struct worker* g_mine;
+
+static void count(int sig, siginfo_t* info, void* context) {
+  (void)sig, (void)context;
+  struct worker* w = info->si_value.sival_ptr;
+  if (info->si_code != SI_TIMER || w != g_mine) {
+    ++w->wrong;
+    return;
+  }
+  ++w->signals;
+  w->periods += 1 + info->si_overrun;
+}
+
+static long cpu_ms(void) {
+  struct timespec t;
+  CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0);
+  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void* computes(void* argument) {
+  struct worker* w = argument;
+  g_mine = w;
+  w->tid = (pid_t)syscall(SYS_gettid);
+  while (!w->go) sleep_ms(1);
+  long start = cpu_ms(), now;
+  // Now and then it waits, and on a carrier others run.
+  for (int i = 0; (now = cpu_ms()) < start + w->computes_ms; ++i)
+    if (i % 1000 == 0) sched_yield();
+  w->cpu_ms = now - start;
+  w->go = 0;
+  while (!w->go) sleep_ms(1);
+  return NULL;
+}
+
+static int make_timer(struct worker* w, clockid_t clock) {
+  struct sigevent event;
+  memset(&event, 0, sizeof event);
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = SIGPROF;
+  event.sigev_value.sival_ptr = w;
+  event.sigev_notify_thread_id = w->tid;
+  return timer_create(clock, &event, &w->timer);
+}
+
+static struct itimerspec every(long ms, int again) {
+  struct itimerspec its = {{0, again ? ms * 1000000 : 0}, {0, ms * 1000000}};
+  return its;
+}
+
+// Started, with a timer that is not armed.
+static void start(struct worker* w, long computes_ms) {
+  memset(w, 0, sizeof *w);
+  w->computes_ms = computes_ms;
+  w->thread = java(computes, w);
+  while (w->tid == 0) sleep_ms(1);
+  clockid_t clock;
+  CHECK(pthread_getcpuclockid(w->thread, &clock) == 0);
+  CHECK(make_timer(w, clock) == 0);
+}
+static void finish(struct worker* w) {
+  while (w->go) sleep_ms(5);
+  CHECK(timer_delete(w->timer) == 0);
+  w->go = 1;
+  join(w->thread);
+  CHECK(w->wrong == 0);
+}
+
+static void by_periods(void) {
+  enum { kWorkers = 6, kPeriodMs = 5 };
+  struct worker workers[kWorkers];
+  struct itimerspec its = every(kPeriodMs, 1), left;
+  // The last one has nothing to compute.
+  for (int i = 0; i < kWorkers; ++i) start(&workers[i], (kWorkers - 1 - i) * 50);
+  for (int i = 0; i < kWorkers; ++i) {
+    CHECK(timer_settime(workers[i].timer, 0, &its, NULL) == 0);
+    CHECK(timer_gettime(workers[i].timer, &left) == 0);
+    CHECK(left.it_interval.tv_nsec == kPeriodMs * 1000000);
+    CHECK(left.it_value.tv_nsec > 0 && left.it_value.tv_nsec <= kPeriodMs * 1000000);
+  }
+  for (int i = 0; i < kWorkers; ++i) workers[i].go = 1;
+  for (int i = 0; i < kWorkers; ++i) {
+    struct worker* w = &workers[i];
+    while (w->go) sleep_ms(5);
+    int expected = (int)(w->cpu_ms / kPeriodMs), periods = w->periods;
+    // A scheduler's tick may be 10 ms; a tick is lost where the thread was about to wait.
+    if (periods < expected - 5 || periods > expected + 2)
+      fprintf(stderr, "thread %d computed %ld ms: %d periods, %d signals\n", i, w->cpu_ms, periods,
+              w->signals);
+    CHECK(periods >= expected - 5 && periods <= expected + 2);
+    CHECK(timer_getoverrun(w->timer) >= 0);
+    finish(w);
+  }
+}
+
+static void once(void) {
+  struct worker w;
+  struct itimerspec its = every(20, 0), left;
+  start(&w, 200);
+  CHECK(timer_settime(w.timer, 0, &its, NULL) == 0);
+  w.go = 1;
+  while (w.go) sleep_ms(5);
+  CHECK(w.signals == 1 && w.periods == 1);
+  CHECK(timer_gettime(w.timer, &left) == 0);
+  CHECK(left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0);
+  finish(&w);
+}
+
+// Disarmed, deleted, of a thread that has ended, of another clock.
+static void refused(void) {
+  struct worker w;
+  struct itimerspec its = every(5, 1), none = every(0, 0);
+  struct itimerspec wrong = {{0, 1000000000}, {0, 1}};
+  start(&w, 50);
+  CHECK(timer_settime(w.timer, 0, &wrong, NULL) == -1 && errno == EINVAL);
+  CHECK(timer_settime(w.timer, 0, &its, NULL) == 0);
+  CHECK(timer_settime(w.timer, 0, &none, NULL) == 0);
+  w.go = 1;
+  while (w.go) sleep_ms(5);
+  CHECK(w.signals == 0);
+  CHECK(timer_delete(w.timer) == 0);
+  CHECK(timer_settime(w.timer, 0, &its, NULL) == -1 && errno == EINVAL);
+  CHECK(timer_delete(w.timer) == -1 && errno == EINVAL);
+  CHECK(make_timer(&w, 12345) == -1 && errno == EINVAL);
+  clockid_t clock;
+  CHECK(pthread_getcpuclockid(w.thread, &clock) == 0);
+  CHECK(make_timer(&w, clock) == 0);
+  CHECK(timer_settime(w.timer, 0, &its, NULL) == 0);
+  w.go = 1;
+  join(w.thread);
+  // The kernel gives either.
+  CHECK(timer_settime(w.timer, 0, &its, NULL) == -1 && (errno == ESRCH || errno == EINVAL));
+  CHECK(timer_delete(w.timer) == 0);
+}
+
+// The kernel's own, of threads that are none of Wisp's and of the process.
+static void of_others(void) {
+  struct worker w;
+  memset(&w, 0, sizeof w);
+  g_mine = &w;
+  w.tid = (pid_t)syscall(SYS_gettid);
+  CHECK(make_timer(&w, CLOCK_THREAD_CPUTIME_ID) == 0);
+  struct itimerspec its = every(5, 1), left;
+  CHECK(timer_settime(w.timer, 0, &its, NULL) == 0);
+  CHECK(timer_gettime(w.timer, &left) == 0 && left.it_interval.tv_nsec == 5000000);
+  for (long start = cpu_ms(); cpu_ms() < start + 100;) {
+  }
+  CHECK(w.periods >= 10 && w.periods <= 21 && w.wrong == 0);
+  CHECK(timer_getoverrun(w.timer) >= 0);
+  CHECK(timer_delete(w.timer) == 0);
+}
+
+int main(void) {
+  struct sigaction act;
+  memset(&act, 0, sizeof act);
+  act.sa_sigaction = count;
+  act.sa_flags = SA_SIGINFO | SA_RESTART;
+  CHECK(sigaction(SIGPROF, &act, NULL) == 0);
+  of_others();
+  by_periods();
+  once();
+  refused();
+  by_periods();
+  return 0;
+}
