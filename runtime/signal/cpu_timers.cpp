@@ -170,6 +170,7 @@ void task_ends(WispTask* self) {
 bool make_some() {
   CpuTimer* chunk = static_cast<CpuTimer*>(malloc(sizeof(CpuTimer) * kChunk));
   if (chunk == nullptr) return false;
+  RuntimeEntry entry;
   SpinGuard guard(g_lock);
   if (g_made == kChunk * kChunks) {
     free(chunk);
