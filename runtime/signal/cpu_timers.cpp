@@ -99,7 +99,10 @@ void delete_ticker(Worker* w) {
 
 void worker_begins(Worker* w) {
   SpinGuard guard(g_lock);
-  if (g_tick_ns != 0) make_ticker(w);
+  if (g_tick_ns == 0) return;
+  // One may have been made for the last kernel thread of this Worker, which was on its way out.
+  delete_ticker(w);
+  make_ticker(w);
 }
 void worker_ends(Worker* w) {
   SpinGuard guard(g_lock);
