@@ -8,10 +8,6 @@
 #include "interpose/threads.h"
 #include "signal/cpu_timers.h"
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 using namespace wisp;
 
 // In librt before glibc 2.34: it is there when somebody calls one of them, but not always when the

@@ -10,17 +10,12 @@
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 namespace wisp {
 
 struct CpuTimer {
   WispTask* task = nullptr;  // null: unused, or its task has ended
   CpuTimer* next = nullptr;  // of the same task, or unused
   bool used = false;
-  int sig = 0;
   int overrun = 0;
   uint32_t index = 0, life = 0;
   sigval value{};
@@ -204,8 +199,7 @@ int cpu_timer_create(WispTask* task, int sig, sigval value, timer_t* timer) {
         g_signal = sig;
         g_task_timers_end = &task_ends;
         ++g_used;
-        *t =
-            CpuTimer{task, task->cpu_timers, true, sig, 0, t->index, (t->life + 1) % kLives, value};
+        *t = CpuTimer{task, task->cpu_timers, true, 0, t->index, (t->life + 1) % kLives, value};
         task->cpu_timers = t;
         *timer = handle_of(t);
         return 0;
@@ -277,8 +271,9 @@ bool cpu_timer_due(WispTask* self, int sig, siginfo_t* meant) {
   if (self->cpu_timers == nullptr) return false;
   uint64_t now = task_cpu_ns(self);
   SpinGuard guard(g_lock);
+  if (sig != g_signal) return false;  // a late tick, of timers that are gone
   for (CpuTimer* t = self->cpu_timers; t != nullptr; t = t->next) {
-    if (t->sig != sig || t->next_ns == 0 || t->next_ns > now) continue;
+    if (t->next_ns == 0 || t->next_ns > now) continue;
     uint64_t missed = t->interval_ns != 0 ? (now - t->next_ns) / t->interval_ns : 0;
     t->overrun = static_cast<int>(std::min<uint64_t>(missed, 0x7fffffff));
     arm(t, t->interval_ns != 0 ? t->next_ns + (missed + 1) * t->interval_ns : 0);

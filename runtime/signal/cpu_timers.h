@@ -15,6 +15,11 @@
 
 #include "scheduler/task.h"
 
+// glibc does not name it.
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 namespace wisp {
 
 // All may be called by any thread, outside the runtime. They return 0 or an errno.
