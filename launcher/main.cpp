@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstring>
+#include <string_view>
 
 #include "bench_command.h"
 #include "doctor.h"
@@ -35,6 +36,15 @@ int usage_error(const std::string& text, const CLI::App& app) {
       app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
   fmt::print(stderr, "wisp: {}\nTry 'wisp {}--help'.\n", text, name);
   return wisp::kExitUsage;
+}
+
+// A java by its path is no command: `wisp java` writes its home as an option.
+std::string hint_of_java(std::string_view argument) {
+  constexpr std::string_view kJava = "/bin/java";
+  if (!argument.ends_with(kJava)) return "";
+  argument.remove_suffix(kJava.size());
+  return fmt::format("; a java of your choice: wisp java --jdk {} ARG...",
+                     wisp::Shown(argument.data(), argument.size()).text);
 }
 
 int run(int argc, char** argv) {
@@ -88,8 +98,8 @@ int run(int argc, char** argv) {
     } else if (app.get_subcommands().empty()) {
       text = fmt::format(
           "'{}' is not a command or option; takes java, jdk, doctor, ps, stat, top, jstack, "
-          "trace, bench, --help or --version",
-          wisp::Shown(argv[1]).text);
+          "trace, bench, --help or --version{}",
+          wisp::Shown(argv[1]).text, hint_of_java(argv[1]));
     }
     return usage_error(text, app);
   }

@@ -48,6 +48,7 @@ TEST(Command, UsageErrorsEndWithTwo) {
   } const cases[] = {
       {{}, "a command is required: java, jdk, doctor"},
       {{"foo"}, "'foo' is not a command or option; takes java, jdk, doctor"},
+      {{"/opt/jdk/bin/java"}, "a java of your choice: wisp java --jdk /opt/jdk ARG..."},
       {{"--foo"}, "--foo"},
       {{"doctor", "--jsn"}, "--jsn"},
       {{"doctor", "x"}, "not expected: x"},
