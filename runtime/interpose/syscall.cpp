@@ -12,9 +12,11 @@
 #include <stdarg.h>
 
 #include "interpose/entry.h"
+#include "interpose/threads.h"
 #include "io/descriptor.h"
 #include "io/epoll_set.h"
 #include "platform/kernel.h"
+#include "signal/cpu_timers.h"
 #include "sync/futex.h"
 #include "sync/sleep.h"
 #include "sync/words.h"
@@ -64,6 +66,30 @@ long on_ring_enter(long fd, long submit, long wanted, long flags, long e, long f
   return kernel::call(SYS_io_uring_enter, fd, submit, wanted, flags, e, f);
 }
 
+// The kernel counts by kernel thread, and knows of no task. Refused as where perf_event_paranoid
+// forbids it: async-profiler (from 4.0 on) samples by timers then, which know tasks (ctimer).
+bool counts_thread_of_ours(int tid) {
+  if (tid < 0) return false;  // a processor's
+  return tid == 0 || known_tid(tid) != nullptr ||
+         kernel::call(SYS_tgkill, kernel::getpid(), tid, 0) == 0;
+}
+
+// async-profiler's timers (ctimer) are made by system calls.
+long on_cpu_timer(long number, int timer, long b, long c, long d) {
+  int overrun = 0;
+  int error = 0;
+  if (number == SYS_timer_settime)
+    error = cpu_timer_set(timer, static_cast<int>(b), *reinterpret_cast<itimerspec*>(c),
+                          reinterpret_cast<itimerspec*>(d));
+  else if (number == SYS_timer_gettime)
+    error = cpu_timer_get(timer, reinterpret_cast<itimerspec*>(b));
+  else if (number == SYS_timer_getoverrun)
+    error = cpu_timer_overrun(timer, &overrun);
+  else
+    error = cpu_timer_delete(timer);
+  return error != 0 ? -error : overrun;
+}
+
 // A signal to a task by its tid, as profilers send it. False: not a task's tid.
 bool signal_task(long tid, long signal, long* result) {
   WispTask* task = task_of_tid(static_cast<int>(tid));
@@ -98,9 +124,22 @@ WISP_EXPORT long syscall(long number, ...) {
       return answer(-task_clock_nanosleep(static_cast<clockid_t>(a), static_cast<int>(b),
                                           reinterpret_cast<timespec*>(c),
                                           reinterpret_cast<timespec*>(d)));
+    case SYS_timer_create: {
+      int error = task_timer_create(static_cast<clockid_t>(a), reinterpret_cast<sigevent*>(b),
+                                    reinterpret_cast<int*>(c));
+      if (error == kNoTasks) break;
+      return answer(-error);
+    }
+    case SYS_timer_settime:
+    case SYS_timer_gettime:
+    case SYS_timer_getoverrun:
+    case SYS_timer_delete:
+      if (!cpu_timer_is(static_cast<uint32_t>(a))) break;
+      return answer(on_cpu_timer(number, static_cast<int>(a), b, c, d));
     case SYS_perf_event_open: {
-      // Reads of a counter never wait, but poll(2) does not call it readable: a profiler's signal
-      // handler would park there for good.
+      if (counts_thread_of_ours(static_cast<int>(b))) return answer(-EACCES);
+      // Reads of a counter never wait, but poll(2) does not call it readable: a task would park
+      // there for good.
       long fd = kernel::call(number, a, b, c, d, e);
       if (fd >= 0) io::descriptor_created(static_cast<int>(fd), io::kStraight, 0);
       return answer(fd);

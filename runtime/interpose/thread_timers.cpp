@@ -19,40 +19,58 @@ static Function in_librt(Function in_libc, const char* name) {
 }
 #define LIBC(name) in_librt(real::name, #name)
 
+namespace wisp {
+
+int task_timer_create(clockid_t clock, const sigevent* event, int* timer) {
+  if (event == nullptr || event->sigev_notify != SIGEV_THREAD_ID) return kNoTasks;
+  WispTask* task = known_tid(event->sigev_notify_thread_id);
+  if (task == nullptr) return kNoTasks;
+  // Another clock could signal a kernel thread only.
+  if (task_of_clock(clock) != task) return EINVAL;
+  return cpu_timer_create(task, event->sigev_signo, event->sigev_value, timer);
+}
+
+}  // namespace wisp
+
+static inline bool is_tasks(timer_t timer) {
+  return cpu_timer_is(reinterpret_cast<uint64_t>(timer));
+}
+static inline int number_of(timer_t timer) {
+  return static_cast<int>(reinterpret_cast<uint64_t>(timer));
+}
+
 WISP_EXPORT int timer_create(clockid_t clock, sigevent* event, timer_t* timer) noexcept {
   real::ensure();
-  if (event == nullptr || event->sigev_notify != SIGEV_THREAD_ID || !interposing())
-    return LIBC(timer_create)(clock, event, timer);
-  WispTask* task = known_tid(event->sigev_notify_thread_id);
-  if (task == nullptr) return LIBC(timer_create)(clock, event, timer);
-  // Another clock could signal a kernel thread only.
-  if (task_of_clock(clock) != task) return error_answer(EINVAL);
-  return error_answer(cpu_timer_create(task, event->sigev_signo, event->sigev_value, timer));
+  int number;
+  int error = task_timer_create(clock, event, &number);
+  if (error == kNoTasks) return LIBC(timer_create)(clock, event, timer);
+  if (error == 0) *timer = reinterpret_cast<timer_t>(static_cast<uint64_t>(number));
+  return error_answer(error);
 }
 
 WISP_EXPORT int timer_settime(timer_t timer, int flags, const itimerspec* value,
                               itimerspec* old) noexcept {
   real::ensure();
-  if (!cpu_timer_is(timer)) return LIBC(timer_settime)(timer, flags, value, old);
-  return error_answer(cpu_timer_set(timer, flags, *value, old));
+  if (!is_tasks(timer)) return LIBC(timer_settime)(timer, flags, value, old);
+  return error_answer(cpu_timer_set(number_of(timer), flags, *value, old));
 }
 
 WISP_EXPORT int timer_gettime(timer_t timer, itimerspec* left) noexcept {
   real::ensure();
-  if (!cpu_timer_is(timer)) return LIBC(timer_gettime)(timer, left);
-  return error_answer(cpu_timer_get(timer, left));
+  if (!is_tasks(timer)) return LIBC(timer_gettime)(timer, left);
+  return error_answer(cpu_timer_get(number_of(timer), left));
 }
 
 WISP_EXPORT int timer_getoverrun(timer_t timer) noexcept {
   real::ensure();
-  if (!cpu_timer_is(timer)) return LIBC(timer_getoverrun)(timer);
+  if (!is_tasks(timer)) return LIBC(timer_getoverrun)(timer);
   int overrun = 0;
-  int error = cpu_timer_overrun(timer, &overrun);
+  int error = cpu_timer_overrun(number_of(timer), &overrun);
   return error != 0 ? error_answer(error) : overrun;
 }
 
 WISP_EXPORT int timer_delete(timer_t timer) noexcept {
   real::ensure();
-  if (!cpu_timer_is(timer)) return LIBC(timer_delete)(timer);
-  return error_answer(cpu_timer_delete(timer));
+  if (!is_tasks(timer)) return LIBC(timer_delete)(timer);
+  return error_answer(cpu_timer_delete(number_of(timer)));
 }

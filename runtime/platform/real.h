@@ -2,6 +2,7 @@
 // One list; `real::NAME` is the function to call. resolve() is idempotent and may run before any
 // constructor, because an interposed function can be the first thing called in the process.
 #pragma once
+#include <dirent.h>
 #include <dlfcn.h>
 #include <grp.h>
 #include <netdb.h>

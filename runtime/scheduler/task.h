@@ -81,6 +81,7 @@ struct alignas(kCacheLine) WispTask {
   ThreadBlock block{};
   uint32_t tid = 0;           // what gettid() says: unique, above any kernel tid (see task_pool.h)
   uint32_t signal_depth = 0;  // > 0 inside a signal handler
+  int ends_wait = 0;          // the signal being delivered, if it has ended a wait
   std::atomic<uint32_t> join_state{0};  // sync/join.h
   bool detached = false;
   bool block_used = false;               // the TLS block has had a thread before

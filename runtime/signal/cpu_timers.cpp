@@ -25,10 +25,8 @@ struct CpuTimer {
 namespace {
 
 constexpr uint32_t kChunk = 1024, kChunks = 1024;
-// Above all numbers of the kernel's and the pointers of libc's, but for the sign, which marks
-// libc's SIGEV_THREAD timers (glibc, timer_routines.h).
-constexpr uint64_t kOurs = 1ull << 62;
-constexpr uint32_t kLives = 1u << 30;
+constexpr uint32_t kIndexBits = 20, kLives = 1u << 10;
+static_assert(kChunk * kChunks == 1u << kIndexBits);
 // Four ticks in a period, so that hardly one of a task that computes is counted as overrun.
 constexpr uint64_t kShortestTickNs = 1000 * 1000, kLongestTickNs = 10 * 1000 * 1000;
 
@@ -41,15 +39,14 @@ int g_signal = 0;        // of all that are used
 uint64_t g_tick_ns = 0;  // 0: nothing ticks
 char g_mark;             // its address is in the ticks' siginfo
 
-timer_t handle_of(const CpuTimer* t) {
-  uint64_t bits = kOurs | static_cast<uint64_t>(t->life) << 32 | t->index;
-  return reinterpret_cast<timer_t>(bits);
+int number_of(const CpuTimer* t) {
+  return kFirstCpuTimer | static_cast<int>(t->life << kIndexBits | t->index);
 }
 
 // Null: no such timer.
-CpuTimer* find(timer_t timer) {
-  uint64_t bits = reinterpret_cast<uint64_t>(timer);
-  uint32_t index = static_cast<uint32_t>(bits), life = bits >> 32 & (kLives - 1);
+CpuTimer* find(int timer) {
+  uint32_t bits = static_cast<uint32_t>(timer - kFirstCpuTimer);
+  uint32_t index = bits & ((1u << kIndexBits) - 1), life = bits >> kIndexBits;
   if (index >= g_made) return nullptr;
   CpuTimer* t = &g_chunks[index / kChunk][index % kChunk];
   return t->used && t->life == life ? t : nullptr;
@@ -187,7 +184,7 @@ bool make_some() {
 
 }  // namespace
 
-int cpu_timer_create(WispTask* task, int sig, sigval value, timer_t* timer) {
+int cpu_timer_create(WispTask* task, int sig, sigval value, int* timer) {
   if (sig < 1 || sig >= NSIG) return EINVAL;
   for (;;) {
     {
@@ -201,7 +198,7 @@ int cpu_timer_create(WispTask* task, int sig, sigval value, timer_t* timer) {
         ++g_used;
         *t = CpuTimer{task, task->cpu_timers, true, 0, t->index, (t->life + 1) % kLives, value};
         task->cpu_timers = t;
-        *timer = handle_of(t);
+        *timer = number_of(t);
         return 0;
       }
     }
@@ -209,17 +206,15 @@ int cpu_timer_create(WispTask* task, int sig, sigval value, timer_t* timer) {
   }
 }
 
-bool cpu_timer_is(timer_t timer) { return reinterpret_cast<uint64_t>(timer) >> 62 == 1; }
-
 template <typename Act>
-static int with_timer(timer_t timer, Act act) {
+static int with_timer(int timer, Act act) {
   RuntimeEntry entry;
   SpinGuard guard(g_lock);
   CpuTimer* t = find(timer);
   return t != nullptr ? act(t) : EINVAL;
 }
 
-int cpu_timer_set(timer_t timer, int flags, const itimerspec& value, itimerspec* old) {
+int cpu_timer_set(int timer, int flags, const itimerspec& value, itimerspec* old) {
   if (!valid(value.it_value) || !valid(value.it_interval)) return EINVAL;
   uint64_t first = to_ns(value.it_value), interval = to_ns(value.it_interval);
   return with_timer(timer, [&](CpuTimer* t) {
@@ -236,21 +231,21 @@ int cpu_timer_set(timer_t timer, int flags, const itimerspec& value, itimerspec*
   });
 }
 
-int cpu_timer_get(timer_t timer, itimerspec* left) {
+int cpu_timer_get(int timer, itimerspec* left) {
   return with_timer(timer, [&](CpuTimer* t) {
     *left = left_of(t);
     return 0;
   });
 }
 
-int cpu_timer_overrun(timer_t timer, int* overrun) {
+int cpu_timer_overrun(int timer, int* overrun) {
   return with_timer(timer, [&](CpuTimer* t) {
     *overrun = t->overrun;
     return 0;
   });
 }
 
-int cpu_timer_delete(timer_t timer) {
+int cpu_timer_delete(int timer) {
   return with_timer(timer, [](CpuTimer* t) {
     arm(t, 0);
     if (t->task != nullptr) take_out(t);
@@ -278,7 +273,7 @@ bool cpu_timer_due(WispTask* self, int sig, siginfo_t* meant) {
     t->overrun = static_cast<int>(std::min<uint64_t>(missed, 0x7fffffff));
     arm(t, t->interval_ns != 0 ? t->next_ns + (missed + 1) * t->interval_ns : 0);
     meant->si_value = t->value;
-    meant->si_timerid = static_cast<int>(t->index);
+    meant->si_timerid = number_of(t);
     meant->si_overrun = t->overrun;
     return true;
   }

@@ -25,15 +25,18 @@ namespace wisp {
 // All may be called by any thread, outside the runtime. They return 0 or an errno.
 
 // EAGAIN: too many, or no memory. EINVAL: no such signal, or not the one that others have.
-int cpu_timer_create(WispTask* task, int sig, sigval value, timer_t* timer);
-// Whether it is one of ours; the kernel's and libc's are told apart by their numbers.
-bool cpu_timer_is(timer_t timer);
+int cpu_timer_create(WispTask* task, int sig, sigval value, int* timer);
+// Whether it is one of ours, by its number, as a timer_t or as the system calls have it. The kernel
+// counts from 0, in each process; libc has the kernel's numbers, or pointers, of which it sets the
+// sign (SIGEV_THREAD; glibc, timer_routines.h).
+constexpr int kFirstCpuTimer = 1 << 30;
+inline bool cpu_timer_is(uint64_t timer) { return timer >> 30 == 1; }
 // As timer_settime(2), in CPU time of the task. EINVAL: there is no such timer; ESRCH: its task has
 // ended.
-int cpu_timer_set(timer_t timer, int flags, const itimerspec& value, itimerspec* old);
-int cpu_timer_get(timer_t timer, itimerspec* left);
-int cpu_timer_overrun(timer_t timer, int* overrun);
-int cpu_timer_delete(timer_t timer);
+int cpu_timer_set(int timer, int flags, const itimerspec& value, itimerspec* old);
+int cpu_timer_get(int timer, itimerspec* left);
+int cpu_timer_overrun(int timer, int* overrun);
+int cpu_timer_delete(int timer);
 
 // For the signal's entry, on a kernel stack or a task's: whether that is a worker's tick; and if it
 // brings the calling task, which is outside the runtime, a signal of one of its timers, and which.

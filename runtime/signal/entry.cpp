@@ -119,10 +119,34 @@ static void run_on_task(WispTask* task, const Action* action, int sig, siginfo_t
   push_to_kernel(task, ~after);
 }
 
+// A handler that ends a wait finds what the kernel would show it: a system call that was
+// interrupted (signal(7)). Profilers tell threads that sleep from those that run by that
+// (async-profiler, StackFrame::checkInterruptedSyscall). What is interrupted in truth is the call
+// by which the task sends itself the signal (deliver_one), which does not mind.
+static void show_interrupted_wait(WispTask* task, int sig, void* context) {
+  if (task->ends_wait != sig) return;
+  mcontext_t& at = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  const unsigned char* next = reinterpret_cast<const unsigned char*>(at.gregs[REG_RIP]);
+  bool sending = at.gregs[REG_RAX] == 0 && at.gregs[REG_RDX] == sig &&
+                 at.gregs[REG_RDI] == kernel::getpid() && at.gregs[REG_RSI] == kernel::gettid() &&
+                 next[-2] == 0x0f && next[-1] == 0x05;  // syscall
+  if (sending) at.gregs[REG_RAX] = -EINTR;
+#elif defined(__aarch64__)
+  constexpr uint32_t kSvc = 0xd4000001;
+  bool sending = at.regs[8] == SYS_rt_tgsigqueueinfo && at.regs[0] == 0 &&
+                 at.regs[2] == static_cast<uint64_t>(sig) &&
+                 reinterpret_cast<const uint32_t*>(at.pc)[-1] == kSvc;
+  if (sending) at.regs[0] = static_cast<uint64_t>(-EINTR);
+#endif
+  task->ends_wait = 0;
+}
+
 static WISP_NOINLINE void run_directed(ThreadSelf& self, const Action* action, int sig,
                                        siginfo_t* info, void* context) {
   siginfo_t meant;
   as_sent(info, &meant);
+  show_interrupted_wait(self.task, sig, context);
   run_on_task(self.task, action, sig, &meant, context);
 }
 

@@ -127,12 +127,15 @@ int signal_task(WispTask* task, int sig) {
 
 // Sends one pending signal to ourselves; its handler has run when this returns.
 static void deliver_one(ThreadSelf& self, int sig) {
+  WakeReason& reason = self.task->waiter.reason;
+  self.task->ends_wait = reason == WakeReason::Interrupted ? sig : 0;
+  reason = WakeReason::Unparked;  // the next signal interrupts none
   for (int attempt = 0; attempt < 8; ++attempt) {
     // Other handlers may run before the two calls and move us to another worker, where the signal
     // is then not found: once more.
     long r = send_directed(kernel::gettid(), sig);
     if ((self.pending_signals.load(std::memory_order_relaxed) & bit_of(sig)) == 0) return;
-    if (r != 0) {  // no queue space: the plain kind needs none
+    if (r != 0 && r != -EINTR) {  // no queue space: the plain kind needs none
       self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
       kernel::call(SYS_tgkill, kernel::getpid(), kernel::gettid(), sig);
       return;

@@ -25,7 +25,7 @@ static void tell(int gate[2]) { CHECK(write(gate[1], "", 1) == 1 && close(gate[1
 
 static int kernel_threads_in_wait(void) {
   int n = 0;
-  DIR* d = opendir("/proc/self/task");
+  DIR* d = opendir("/proc/self/./task");
   for (struct dirent* e; (e = readdir(d)) != NULL;) {
     char path[300];
     long number = -1;

@@ -55,7 +55,7 @@ static void* takes_turns(void* argument) {
 // Number of kernel threads whose status has, in the line `name`, the number `wanted` as its field
 // `field`; all of them, or it fails.
 static void expect_everywhere(const char* name, int field, long wanted) {
-  DIR* d = opendir("/proc/self/task");
+  DIR* d = opendir("/proc/self/./task");
   CHECK(d != NULL);
   for (struct dirent* e; (e = readdir(d)) != NULL;) {
     char path[300], line[400];

@@ -23,10 +23,10 @@ final class Proc {
         return (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * 10;
     }
 
-    /** How often the threads now alive went to sleep: each is followed by a wake-up. */
+    /** How often the kernel threads now alive went to sleep: each is followed by a wake-up. */
     static long sleeps() throws IOException {
         long sum = 0;
-        File[] tasks = new File("/proc/self/task").listFiles();
+        File[] tasks = new File("/proc/self/./task").listFiles();
         for (File task : tasks == null ? new File[0] : tasks) {
             sum += field(task + "/status", "voluntary_ctxt_switches");
         }

@@ -114,10 +114,15 @@ public final class Kit {
         return thread.isAlive();
     }
 
+    /** The folders in /proc of this process's kernel threads: by its other name the list has Wisp's tasks in it. */
+    public static File[] kernelThreads() {
+        return new File("/proc/self/./task").listFiles();
+    }
+
     /** Of the kernel threads of this process only the one that looks is not asleep. */
     private static boolean othersSleep() {
         int awake = 0;
-        for (File task : new File("/proc/self/task").listFiles()) {
+        for (File task : kernelThreads()) {
             try {
                 String stat = new String(Files.readAllBytes(new File(task, "stat").toPath()), StandardCharsets.ISO_8859_1);
                 awake += stat.charAt(stat.lastIndexOf(')') + 2) == 'S' ? 0 : 1;

@@ -48,7 +48,7 @@ public final class Reapers {
     /** Kernel threads of this process that wait for a child. */
     private static int inWait() {
         int count = 0;
-        for (File task : new File("/proc/self/task").listFiles()) {
+        for (File task : Kit.kernelThreads()) {
             Path path = Paths.get(task.getPath(), "syscall");
             try {
                 String call = new String(Files.readAllBytes(path), StandardCharsets.US_ASCII).split("\\s")[0];

@@ -67,7 +67,7 @@ public final class IdleConnections {
     private static void fewKernelThreads(int count) throws IOException {
         Map<String, Integer> names = new TreeMap<>();
         int threads = 0;
-        for (File task : new File("/proc/self/task").listFiles()) {
+        for (File task : Kit.kernelThreads()) {
             try {
                 names.merge(Files.readAllLines(new File(task, "comm").toPath()).get(0), 1, Integer::sum);
                 threads++;

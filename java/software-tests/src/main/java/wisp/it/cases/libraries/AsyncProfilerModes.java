@@ -1,6 +1,7 @@
 package wisp.it.cases.libraries;
 
 import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import one.profiler.AsyncProfiler;
 import wisp.it.Kit;
@@ -16,6 +17,7 @@ public final class AsyncProfilerModes {
     private static final String QUIET = ",loglevel=none";
     private static final ReentrantLock LOCK = new ReentrantLock();
     private static volatile boolean done;
+    private static volatile boolean seen;
     private static volatile Object sink;
 
     public static void main(String[] args) throws Exception {
@@ -42,6 +44,9 @@ public final class AsyncProfilerModes {
             }),
             Kit.start("holding", AsyncProfilerModes::contend),
             Kit.start("wanting", AsyncProfilerModes::contend),
+            Kit.start("parked", () -> {
+                while (!done) LockSupport.parkNanos(1_000_000_000);
+            }),
         };
         for (String event : new String[] {"itimer", "ctimer", "cpu", "wall", "alloc", "lock"}) mode(profiler, event);
         done = true;
@@ -57,6 +62,13 @@ public final class AsyncProfilerModes {
             Kit.say("%s is not to be had here", event);
             return;
         }
+        seen = false;
+        Thread late = Kit.start("late", () -> {
+            while (!seen) {
+                Burns.burnRed();
+                Thread.sleep(1);
+            }
+        });
         for (int round = 0; ; round++) {
             Thread.sleep(500);
             String samples = profiler.execute("collapsed,threads" + QUIET);
@@ -64,10 +76,16 @@ public final class AsyncProfilerModes {
             int green = count(samples, "[green", "burnGreen", "burnRed");
             int allocating = count(samples, "[allocating", "byte[]", "burn");
             int waiting = count(samples, "[wanting", "contend", "burn") + count(samples, "[holding", "contend", "burn");
-            boolean enough = event.equals("alloc") ? allocating > 0 : event.equals("lock") ? waiting > 0 : red > 5 && green > 5;
+            int begun = count(samples, "[late", "burnRed", "burnGreen");
+            int parked = count(samples, "[parked", "LockSupport.parkNanos", "burn");
+            boolean enough = event.equals("alloc") ? allocating > 0 : event.equals("lock") ? waiting > 0
+                    : red > 5 && green > 5 && begun > 5 && (parked > 0 || !event.equals("wall"));
             if (enough || round == 60) {
                 profiler.execute("stop" + QUIET);
-                Kit.check(event + " saw too little: " + red + ", " + green + ", " + allocating + ", " + waiting, enough);
+                Kit.check(event + " saw too little: " + red + ", " + green + ", " + allocating + ", " + waiting
+                        + ", " + begun + ", " + parked, enough);
+                seen = true;
+                late.join();
                 Kit.say("%s: samples have the right names", event);
                 return;
             }
