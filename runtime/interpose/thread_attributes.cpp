@@ -118,6 +118,21 @@ WISP_EXPORT int clock_getres(clockid_t clock, timespec* resolution) noexcept {
   return real::clock_getres(clock, resolution);
 }
 
+// What the kernel counts of a thread besides, faults and switches, it counts by kernel thread: 0.
+WISP_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
+  real::ensure();
+  WispTask* task = who == RUSAGE_THREAD ? calling_task() : nullptr;
+  if (task == nullptr) return real::getrusage(who, usage);
+  rusage of_process;
+  if (real::getrusage(RUSAGE_SELF, &of_process) != 0) return -1;
+  uint64_t us = task_cpu_ns(task) / 1000;
+  *usage = rusage{};
+  usage->ru_utime.tv_sec = static_cast<time_t>(us / 1000000);
+  usage->ru_utime.tv_usec = static_cast<suseconds_t>(us % 1000000);
+  usage->ru_maxrss = of_process.ru_maxrss;  // the process's for threads, too
+  return 0;
+}
+
 // ---- scheduling: tasks have no policy or priority of their own
 // -----------------------------------
 

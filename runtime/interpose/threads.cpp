@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <threads.h>
 
+#include <algorithm>
+
 #include "coroutine/key_registry.h"
 #include "interpose/entry.h"
 #include "scheduler/lent.h"
@@ -17,6 +19,7 @@ namespace wisp {
 
 bool (*g_make_task)(const void* caller) = nullptr;
 void (*g_vm_thread_named)(const char* name) = nullptr;
+size_t g_stack_option = 0;
 bool (*g_start_scheduler)() = nullptr;
 
 // __pthread_register_cancel and its opposite are what compiled pthread_cleanup_push code calls, in
@@ -46,6 +49,16 @@ void task_main(WispTask* self) {
   exit_current(self, result);
 }
 
+// The option stands for the JVM's default, which the first thread is made with (`main`), give or take
+// pages that HotSpot adds for its guards. A thread whose constructor wants more keeps that.
+static size_t stack_by_option(size_t asked) {
+  static std::atomic<size_t> g_usual{0};
+  size_t usual = 0;
+  if (g_usual.compare_exchange_strong(usual, asked, std::memory_order_relaxed)) usual = asked;
+  constexpr size_t kGuards = 64 << 10;
+  return asked > usual + kGuards ? std::max(asked, g_stack_option) : g_stack_option;
+}
+
 static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start)(void*),
                        void* argument) {
   size_t stack_size = 0, guard_size = 0;
@@ -57,6 +70,7 @@ static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start
   } else {
     guard_size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   }
+  if (g_stack_option != 0) stack_size = stack_by_option(stack_size);
   RuntimeEntry entry;
   WispTask* task;  // born with its creator's signal mask and name
   bool detached = detach_state == PTHREAD_CREATE_DETACHED;
@@ -86,9 +100,14 @@ using namespace wisp;
 WISP_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr, void* (*start)(void*),
                                void* argument) noexcept {
   real::ensure();
+  bool java = thread_self().next_create_is_java;
   if (interposing() && g_make_task != nullptr && g_make_task(__builtin_return_address(0)) &&
-      !has_own_stack(attr) && g_start_scheduler())
-    return create_task(thread, attr, start, argument);
+      !has_own_stack(attr) && g_start_scheduler()) {
+    int error = create_task(thread, attr, start, argument);
+    // HotSpot tries again (os::create_thread; seen in JDK 25).
+    if (error == EAGAIN) thread_self().next_create_is_java = java;
+    return error;
+  }
   FullWeight inherited(calling_task());
   return real::pthread_create(thread, attr, start, argument);
 }

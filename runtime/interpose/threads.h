@@ -11,6 +11,9 @@ namespace wisp {
 // `caller` is the return address of pthread_create.
 extern bool (*g_make_task)(const void* caller);
 
+// The option stacksize, in bytes; 0: tasks have what was asked for. Set before the first task.
+extern size_t g_stack_option;
+
 // A thread that is no task has got this name: how the JVM's own threads make themselves known.
 extern void (*g_vm_thread_named)(const char* name);
 

@@ -176,7 +176,7 @@ bool register_natives(JNIEnv* env, jclass flight) {
 
 bool load_and_start(JNIEnv* env) {
   jobject loader = system_loader(env);
-  if (loader == nullptr) return false;
+  if (env->ExceptionCheck() || loader == nullptr) return false;
   jclass flight = define_classes(env, wisp_flight_classes, loader);
   if (flight == nullptr || !register_natives(env, flight)) return false;
   g_turn = env->GetStaticMethodID(flight, "turn", "()J");
@@ -185,8 +185,9 @@ bool load_and_start(JNIEnv* env) {
   if (g_turn == nullptr || g_stall == nullptr || begin == nullptr) return false;
   own_events_prepare(env, flight);
   env->CallStaticVoidMethod(flight, begin);
+  if (env->ExceptionCheck()) return false;
   g_flight = static_cast<jclass>(env->NewGlobalRef(flight));
-  return !env->ExceptionCheck();
+  return true;
 }
 
 }  // namespace

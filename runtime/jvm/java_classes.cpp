@@ -18,7 +18,7 @@ jclass define_classes(JNIEnv* env, const unsigned char* block, jobject loader) {
     if (last != nullptr) env->DeleteLocalRef(last);
     last = env->DefineClass(nullptr, loader, reinterpret_cast<const jbyte*>(at + sizeof length),
                             static_cast<jsize>(length));
-    if (last == nullptr) return nullptr;
+    if (env->ExceptionCheck() || last == nullptr) return nullptr;
     at += sizeof length + length;
   }
 }

@@ -131,8 +131,9 @@ void say_found(Observer* o, const Stall& s, jobjectArray stack, bool in_native) 
   }
 }
 
-// At most so many a second in full; the others are counted.
-bool may_say(Observer* o) {
+// At most so many a second in full; the others are counted, and Flight Recorder gets them without a
+// stack. `logged`: it is for stderr as well, which else says nothing.
+bool in_full(Observer* o, bool logged) {
   uint64_t now = monotonic_ns();
   if (now - o->second_ns >= 1'000'000'000) {
     if (o->unsaid != 0) warn("stall: %u more within a second", o->unsaid);
@@ -140,7 +141,7 @@ bool may_say(Observer* o) {
     o->reports = o->unsaid = 0;
   }
   if (o->reports++ < kReportsPerSecond) return true;
-  ++o->unsaid;
+  if (logged) ++o->unsaid;
   return false;
 }
 
@@ -166,14 +167,18 @@ void on_stall(const Stall& stall, void* context) {
   JNIEnv* env = o->env;
   bool logged = g_options.stall_ms != 0 &&
                 stall.held_ns >= static_cast<uint64_t>(g_options.stall_ms) * 1'000'000;
+  bool recorded = o->flight && flight_stall_ns() != 0;
   if (stall.over) {
-    if (logged && may_say(o))
+    if (logged && in_full(o, logged))
       warn("stall: #%lu, task %u, went on after %lu ms", stall.java_id, stall.id,
            stall.held_ns / 1'000'000);
-    if (o->flight && flight_stall_ns() != 0) flight_stall(env, stall, nullptr, false);
+    if (recorded) flight_stall(env, stall, nullptr, false);
     return;
   }
-  if (!may_say(o)) return;
+  if (!in_full(o, logged)) {
+    if (recorded) flight_stall(env, stall, nullptr, false);
+    return;
+  }
   if (env->PushLocalFrame(128) != 0) {
     env->ExceptionClear();
     return;
@@ -193,7 +198,7 @@ void on_stall(const Stall& stall, void* context) {
     in_native = strcmp(where.text(), "native") == 0;
   }
   if (logged) say_found(o, stall, stack, in_native);
-  if (o->flight && flight_stall_ns() != 0) flight_stall(env, stall, joined(env, stack), in_native);
+  if (recorded) flight_stall(env, stall, joined(env, stack), in_native);
   env->PopLocalFrame(nullptr);
 }
 

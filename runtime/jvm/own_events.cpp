@@ -36,7 +36,7 @@ void write(JNIEnv* env, const LogEvent& event, const stats::WaitNames& names, Wa
   if (array != nullptr) {
     env->SetLongArrayRegion(array, 0, kFlightWords, words);
     jobject made = env->CallStaticObjectMethod(g_flight, g_own, array, static_cast<jint>(place));
-    if (made != nullptr) env->CallVoidMethod(made, g_commit);
+    if (!env->ExceptionCheck() && made != nullptr) env->CallVoidMethod(made, g_commit);
     if (made != nullptr) env->DeleteLocalRef(made);
     env->DeleteLocalRef(array);
   }
@@ -99,7 +99,8 @@ void switch_event(jvmtiEvent event, bool on) {
 bool own_events_on_virtual(JNIEnv* env) {
   if (g_is_virtual == nullptr) return false;
   jobject thread = env->CallStaticObjectMethod(g_thread, g_current);
-  bool is = thread != nullptr && env->CallBooleanMethod(thread, g_is_virtual) == JNI_TRUE;
+  bool is = !env->ExceptionCheck() && thread != nullptr &&
+            env->CallBooleanMethod(thread, g_is_virtual) == JNI_TRUE;
   if (thread != nullptr) env->DeleteLocalRef(thread);
   if (!env->ExceptionCheck()) return is;
   env->ExceptionClear();  // the stack's end

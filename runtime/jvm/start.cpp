@@ -93,6 +93,7 @@ bool start_scheduler() {
     config.carriers = carriers_of(g_options);
     config.sysmon_tick_us = static_cast<uint64_t>(g_options.sysmon_tick_us);
     config.stack_size = g_options.stack_size;
+    g_stack_option = g_options.stack_size;
     config.trim_ms = static_cast<uint64_t>(g_options.trim_ms);
     config.chaos_seed = g_chaos_seed;
     io::g_ring_wanted = g_options.disk_ring;

@@ -34,14 +34,32 @@ static WispTask** list_of(size_t stack_size) {
   return &g_complete[(stack_size / 4096 * 0x9E3779B97F4A7C15u) >> 60];
 }
 
-static uint32_t new_tid() {
+// The last task that got a tid with these low bits: found at once, unless 65,536 came after it. The
+// numbers rise, so a page of it is used for 512 tasks.
+constexpr uint32_t kTidSlots = 1u << 16;
+static std::atomic<WispTask*> g_by_tid[kTidSlots];
+static std::atomic<bool> g_tids_used_up{false};
+
+static void give_tid(WispTask* t) {
   for (;;) {
     uint32_t tid = g_next_tid.fetch_add(1, std::memory_order_relaxed);
-    if (tid <= kLastTaskTid) return tid;
-    // A billion threads later: start again; a clash needs a thread that has lived all the while.
-    g_next_tid.compare_exchange_strong(++tid, kFirstTaskTid, std::memory_order_relaxed);
+    if (tid > kLastTaskTid) {
+      // A quarter of a billion threads later: from the start, but for those that still live.
+      g_tids_used_up.store(true, std::memory_order_relaxed);
+      g_next_tid.compare_exchange_strong(++tid, kFirstTaskTid, std::memory_order_relaxed);
+      continue;
+    }
+    if (WISP_UNLIKELY(g_tids_used_up.load(std::memory_order_relaxed)) &&
+        task_of_tid(static_cast<int>(tid)) != nullptr)
+      continue;
+    t->tid = tid;
+    // release: who looks there sees a complete struct, which is never freed, and compares the tid.
+    g_by_tid[tid % kTidSlots].store(t, std::memory_order_release);
+    return;
   }
 }
+
+void next_task_tid(uint32_t tid) { g_next_tid.store(tid, std::memory_order_relaxed); }
 
 // The pool's lock is taken on kernel threads and tasks alike, also while a task switches out.
 static WispTask* take_complete(size_t stack_size, size_t guard) {
@@ -102,7 +120,7 @@ static ThreadSelf* self_at(uintptr_t tp) {
 
 static int equip(WispTask* t, size_t stack_size, size_t guard_size) {
   if (!stack_allocate(&t->stack, stack_size, guard_size)) return EAGAIN;
-  t->tid = new_tid();
+  give_tid(t);
 #if WISP_SWITCH_FS
   if (!thread_block_create_in(&t->stack, &t->block, t->tid)) {
     stack_release(&t->stack);
@@ -159,7 +177,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   guard_size = (guard_size + kPage - 1) & ~(kPage - 1);
   WispTask* t = take_complete(stack_size, guard_size);
   if (t != nullptr) {
-    t->tid = new_tid();
+    give_tid(t);
 #if WISP_SWITCH_FS
     thread_block_set_tid(t->block, t->tid);
 #else
@@ -267,12 +285,17 @@ WispTask* task_of(pthread_t thread) {
 #endif
 }
 
+static inline bool is_of(const WispTask* t, int tid) {
+  return t->tid == static_cast<uint32_t>(tid) &&
+         t->state.load(std::memory_order_relaxed) != TaskState::Dead;
+}
+
 WispTask* task_of_tid(int tid) {
   if (tid < static_cast<int>(kFirstTaskTid)) return nullptr;
+  WispTask* last = g_by_tid[static_cast<uint32_t>(tid) % kTidSlots].load(std::memory_order_acquire);
+  if (WISP_LIKELY(last != nullptr && is_of(last, tid))) return last;
   for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
-    if (t->tid == static_cast<uint32_t>(tid) &&
-        t->state.load(std::memory_order_relaxed) != TaskState::Dead)
-      return t;
+    if (is_of(t, tid)) return t;
   return nullptr;
 }
 

@@ -6,15 +6,19 @@
 
 namespace wisp {
 
-// What gettid() says on a task: above every kernel tid (PID_MAX_LIMIT is 2^22) and within the
-// futex owner mask (FUTEX_TID_MASK, 2^30 - 1), so it can stand in lock words.
+// What gettid() says on a task: above every kernel tid (PID_MAX_LIMIT is 2^22), and such that a CPU
+// clock's number has room for it and is negative (thread_cpu_clock): below 2^28. So it can stand in
+// lock words, too (FUTEX_TID_MASK, 2^30 - 1).
 constexpr uint32_t kFirstTaskTid = 1u << 22;
-constexpr uint32_t kLastTaskTid = (1u << 30) - 2;
+constexpr uint32_t kLastTaskTid = (1u << 28) - 1;
 
 // What traces, event logs and observers call a task: 1 for the first tid. `tid` must be a task's.
 constexpr uint32_t task_number(uint32_t tid) { return tid - kFirstTaskTid + 1; }
 
 // For a forked child and for observers' tests.
 uint32_t pooled_tasks();
+
+// For tests: the tid of the next task.
+void next_task_tid(uint32_t tid);
 
 }  // namespace wisp

@@ -1,5 +1,6 @@
 // A thread from pthread_create to pthread_join, with everything POSIX says happens on the way.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <threads.h>
 
 #include "preload.h"
@@ -134,6 +135,12 @@ static void* describes_itself(void* argument) {
   double spun = (after.tv_sec - own.tv_sec) + (after.tv_nsec - own.tv_nsec) / 1e9;
   CHECK(slept >= 0 && slept < 0.03);
   CHECK(spun > 0.005 && spun < 5);
+  struct rusage usage;
+  CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
+  double used = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+  double by_clock = (double)after.tv_sec + (double)after.tv_nsec / 1e9;
+  CHECK(used > by_clock - 0.03 && used < by_clock + 0.03 && usage.ru_maxrss > 0);
 
   cpu_set_t set;
   int policy;

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include "platform/clock.h"
+#include "scheduler/task_pool.h"
 #include "unit/scheduler_fixture.h"
 
 namespace wisp::test {
@@ -46,6 +48,57 @@ TEST(TaskPool, WavesOfTasksDoNotGrow) {
   size_t after = mallinfo2().uordblks;
   // 8 waves lost 744 caches of some tens of KiB each.
   EXPECT_LT(after, before + (8 << 20)) << "from " << before;
+}
+
+uint32_t tid_of_a_task() {
+  Latch done(1);
+  uint32_t tid = 0;
+  spawn([&] {
+    tid = current_task()->tid;
+    done.count_down();
+  });
+  done.wait();
+  return tid;
+}
+
+// After a quarter of a billion threads. Those that live keep theirs: `main` has the first.
+TEST(TaskPool, TidsBeginAnewButForTheLiving) {
+  static_assert(static_cast<int>(thread_cpu_clock(kLastTaskTid)) < 0);
+  uint32_t reached = tid_of_a_task();
+  std::atomic<uint32_t> go{0};
+  Latch there(1), done(1);
+  uint32_t living = kFirstTaskTid + 3;
+  next_task_tid(living);
+  spawn([&] {
+    EXPECT_EQ(current_task()->tid, living);
+    there.count_down();
+    RuntimeEntry entry;
+    park(&go, kForever, [&] { return go.load() == 0; });
+    done.count_down();
+  });
+  there.wait();
+  WispTask* task = task_of_tid(static_cast<int>(living));
+  ASSERT_NE(task, nullptr);
+  next_task_tid(kLastTaskTid);
+  EXPECT_EQ(tid_of_a_task(), kLastTaskTid);
+  for (uint32_t i = 0; i < 5; ++i) {
+    uint32_t tid = tid_of_a_task();
+    EXPECT_GE(tid, kFirstTaskTid);
+    EXPECT_LT(tid, kFirstTaskTid + 100);
+    EXPECT_NE(tid, living);
+  }
+  EXPECT_EQ(task_of_tid(static_cast<int>(living)), task);
+  // Another with the same place in the table of the last ones.
+  next_task_tid(living + (1u << 16));
+  EXPECT_EQ(tid_of_a_task(), living + (1u << 16));
+  EXPECT_EQ(task_of_tid(static_cast<int>(living)), task);
+  {
+    RuntimeEntry entry;
+    go = 1;
+    ParkingLot::unpark(&go, ~0u);
+  }
+  done.wait();
+  next_task_tid(reached + (1u << 17));
 }
 
 }  // namespace
