@@ -244,6 +244,15 @@ size_t stack_trim_below(const Stack& stack, const void* sp) {
   return done ? resident : 0;
 }
 
+void stack_drop_deep(const Stack& stack, const void* top) {
+  auto base = reinterpret_cast<uintptr_t>(stack.base), at = reinterpret_cast<uintptr_t>(top);
+  size_t page = page_size();
+  if (at < base + kShallow + page) return;
+  int error = errno;
+  madvise(stack.base, (at - base - kShallow) / page * page, MADV_DONTNEED);
+  errno = error;
+}
+
 void* stack_start(const Stack& stack, void* top) {
   // Fibonacci hashing of the page number picks one of 8 lines: stateless, so the start of a
   // stack is the same each time it is used. With 16, 30 to 40 % of the threads blocked in a

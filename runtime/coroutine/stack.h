@@ -29,6 +29,11 @@ void stack_release(Stack* stack);
 // again, and the call interrupts other processors: for flows that rest for long.
 size_t stack_trim_below(const Stack& stack, const void* sp);
 
+// Of a flow that has ended: gives back what deep calls have left, more than kShallow bytes below
+// `top`. (glibc does that for each thread: nptl, advise_stack_range.) One to two microseconds.
+constexpr size_t kShallow = size_t{128} << 10;
+void stack_drop_deep(const Stack& stack, const void* top);
+
 // Where the first frame goes: `top` (the stack's own, if null) less an offset below 512 bytes that
 // differs from stack to stack. Tops lie alike in their pages; without it the hot frames of all
 // parked coroutines share a few of the 64 sets of the L1 cache (a ring of 64 coroutines: 7.3

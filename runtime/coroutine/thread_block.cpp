@@ -136,8 +136,8 @@ bool thread_block_probe(const char** why) {
   if (!libc_layout_probe(why)) return false;
   tls_keep_module(reinterpret_cast<const void*>(libc.ctype_init));
   tls_keep_module(reinterpret_cast<const void*>(libc.allocate_tls));
-  // The allocator in use, which may be a preloaded one: the global scope's, not libc's.
-  tls_keep_module(reinterpret_cast<const void*>(&std::malloc));
+  // Not a preloaded allocator's: its destructor has run, and for what comes after jemalloc has no
+  // cache in that thread any more.
   if (!tls_modules_check()) {
     *why = "static TLS is not where the C library says it is";
     return false;

@@ -29,7 +29,7 @@ struct ThreadBlock {
 bool thread_block_probe(const char** why);
 
 // The TLS of the module that holds `address` survives thread_block_reset(); for libwisp itself.
-// libc, ld.so and the allocator's module are kept in any case. Before the first reset.
+// libc (with its malloc) and ld.so are kept in any case. Before the first reset.
 void thread_block_keep_module(const void* address);
 
 // `tid` must be unique in the process and positive. False with errno = ENOMEM.

@@ -140,8 +140,9 @@ uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns);
 // for a nanosecond in a loop (LMAX Disruptor, Agrona's idle strategies) means that much; on the dot
 // it would keep its carrier busy.
 constexpr uint64_t kTimerSlackNs = 50000;
+// Never for ~0, no deadline.
 inline bool timer_overdue(uint64_t deadline_ns, uint64_t now_ns) {
-  return deadline_ns + kTimerSlackNs <= now_ns;
+  return deadline_ns <= now_ns && now_ns - deadline_ns >= kTimerSlackNs;
 }
 uint64_t earliest_deadline();  // over all carriers; ~0 = none
 

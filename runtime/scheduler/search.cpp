@@ -148,6 +148,8 @@ WispTask* search(Worker* w, Carrier* c) {
   for (uint32_t i = 0; i < n && i < kSightings; ++i) seen[i] = Sighting{nullptr, 0, start};
   Order order(c->part, next_random(w));
   uint64_t spin = w->spin_ticks;
+  // Each of many pairs has something promising now and then: with 12 pairs there is always one.
+  uint64_t longest = spin + us_to_ticks(50);
   for (;;) {
     uint64_t now = ticks();
     bool hope = false;  // somebody's next is ripening: stay a little longer
@@ -164,7 +166,7 @@ WispTask* search(Worker* w, Carrier* c) {
         held_back = true;
         continue;
       }
-      Sighting* sighting = i < kSightings ? &seen[i] : nullptr;
+      Sighting* sighting = k < kSightings ? &seen[k] : nullptr;  // the order stays
       if (sighting == nullptr || !about_to_run_it(victim) ||
           sighting->ripe(&victim->queue, victim->switches.load(std::memory_order_relaxed), now)) {
         if (WispTask* t = steal_queued(c, victim)) return t;
@@ -181,7 +183,7 @@ WispTask* search(Worker* w, Carrier* c) {
       if (WispTask* t = look_meanwhile(c)) return t;
       if (now - start < us_to_ticks(kHoldBackUs)) continue;
     }
-    if (now - start > spin && !hope) break;
+    if (now - start > (hope ? longest : spin)) break;
     for (int i = 0; i < 8; ++i) cpu_pause();
   }
   bump(c->failed_steals);

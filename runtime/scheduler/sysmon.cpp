@@ -24,6 +24,9 @@ static std::atomic<uint64_t> g_told{~0ull};
 
 static Width g_width;
 
+// Of kernel threads; the kernel refuses more than it allows (threads-max, RLIMIT_NPROC) long
+// before.
+constexpr uint32_t kMaxWorkers = 1u << 16;
 constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck
 constexpr uint64_t kLongestNs = 10 * 1000 * 1000;  // while carriers are busy and nothing waits
 
@@ -253,11 +256,11 @@ static void* sysmon_main(void*) {
     if (s.carrier_count >= Width::kMany && !chaos()) set_width();
     // Timers of idle carriers whose keeper has become busy.
     uint64_t deadline = earliest_deadline();
-    if (deadline + kTimerSlackNs <= now) {
+    if (timer_overdue(deadline, now)) {
       for (uint32_t i = 0; i < s.carrier_count; ++i) {
         Carrier& c = s.carriers[i];
         if (c.current.load(std::memory_order_acquire) == nullptr &&
-            c.next_deadline.load(std::memory_order_relaxed) + kTimerSlackNs <= now)
+            timer_overdue(c.next_deadline.load(std::memory_order_relaxed), now))
           fire_timers(&c, nullptr, now);
       }
       deadline = earliest_deadline();
@@ -268,7 +271,7 @@ static void* sysmon_main(void*) {
     // disk had 2,395 kernel threads, one for each of SysMonitor's looks.
     if (s.idle.spares() == 0 &&
         s.workers_starting.load(std::memory_order_relaxed) <= s.carrier_count &&
-        s.worker_count.load(std::memory_order_relaxed) < 4096) {
+        s.worker_count.load(std::memory_order_relaxed) < kMaxWorkers) {
       if (Carrier* none = nullptr; !worker_start(none)) period = kLongestNs;
       // Work that waits for this worker, or, if it was refused, for the next attempt.
       if (!s.global.empty() || any_work_visible()) f.starving = true;

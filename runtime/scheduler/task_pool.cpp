@@ -34,27 +34,35 @@ static WispTask** list_of(size_t stack_size) {
   return &g_complete[(stack_size / 4096 * 0x9E3779B97F4A7C15u) >> 60];
 }
 
-// The last task that got a tid with these low bits: found at once, unless 65,536 came after it. The
-// numbers rise, so a page of it is used for 512 tasks.
+// Who lives, by the low bits of his tid: numbers whose place somebody holds are passed over, so
+// that each is found at once as long as there are fewer than so many. They rise, so a page of it is
+// used for 512 tasks.
 constexpr uint32_t kTidSlots = 1u << 16;
 static std::atomic<WispTask*> g_by_tid[kTidSlots];
-static std::atomic<bool> g_tids_used_up{false};
 
+static std::atomic<WispTask*>& place_of(uint32_t tid) { return g_by_tid[tid % kTidSlots]; }
+
+static bool holds_place(const WispTask* t, uint32_t tid) {
+  return t != nullptr && t->tid % kTidSlots == tid % kTidSlots &&
+         t->state.load(std::memory_order_relaxed) != TaskState::Dead;
+}
+
+// After a quarter of a billion the numbers begin anew: who lives since then holds his place.
 static void give_tid(WispTask* t) {
-  for (;;) {
+  for (uint32_t passed_over = 0;;) {
     uint32_t tid = g_next_tid.fetch_add(1, std::memory_order_relaxed);
     if (tid > kLastTaskTid) {
-      // A quarter of a billion threads later: from the start, but for those that still live.
-      g_tids_used_up.store(true, std::memory_order_relaxed);
       g_next_tid.compare_exchange_strong(++tid, kFirstTaskTid, std::memory_order_relaxed);
       continue;
     }
-    if (WISP_UNLIKELY(g_tids_used_up.load(std::memory_order_relaxed)) &&
-        task_of_tid(static_cast<int>(tid)) != nullptr)
+    // relaxed: a record, and whom it belongs to now, is looked at as it is; two that begin at once
+    // have different numbers.
+    if (holds_place(place_of(tid).load(std::memory_order_relaxed), tid) &&
+        ++passed_over < kTidSlots)
       continue;
     t->tid = tid;
     // release: who looks there sees a complete struct, which is never freed, and compares the tid.
-    g_by_tid[tid % kTidSlots].store(t, std::memory_order_release);
+    place_of(tid).store(t, std::memory_order_release);
     return;
   }
 }
@@ -247,11 +255,47 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   return 0;
 }
 
+// The thread block stays, all of it: it may be larger than a page.
+static char* end_of_stack(const WispTask* t) {
+  return t->block.low != nullptr ? static_cast<char*>(t->block.low)
+                                 : t->stack.base + t->stack.size;
+}
+
+// g_pool_lock held. One that has ended since the last look, out of its list; null: none.
+static WispTask* take_deep() {
+  for (WispTask*& list : g_complete)
+    for (WispTask** p = &list; *p != nullptr; p = &(*p)->queue_next) {
+      WispTask* t = *p;
+      if (!t->deep_part || !t->on_cpu.clear()) continue;
+      *p = t->queue_next;
+      --g_complete_count;
+      return t;
+    }
+  return nullptr;
+}
+
+void pool_drop_deep() {
+  // Those that end meanwhile have their turn next time.
+  for (uint32_t i = 0; i < kMaxWarm; ++i) {
+    WispTask* t;
+    {
+      SpinGuard lock(g_pool_lock);
+      t = take_deep();
+    }
+    if (t == nullptr) return;
+    stack_drop_deep(t->stack, end_of_stack(t));
+    t->deep_part = false;
+    SpinGuard lock(g_pool_lock);
+    give_complete(t);
+  }
+}
+
 void task_recycle(WispTask* t) {
 #if !WISP_SWITCH_FS
   wait_off_cpu(t);
   fiber_destroy(&t->fiber);
 #endif
+  t->deep_part = true;
   uint32_t pooled;
   {
     SpinGuard lock(g_pool_lock);
@@ -260,9 +304,8 @@ void task_recycle(WispTask* t) {
   }
   wait_off_cpu(t);
   if (pooled < kMaxComplete) {
-    // The thread block stays, all of it: it may be larger than a page.
-    stack_trim_below(t->stack,
-                     t->block.low != nullptr ? t->block.low : t->stack.base + t->stack.size);
+    stack_trim_below(t->stack, end_of_stack(t));
+    t->deep_part = false;
     SpinGuard lock(g_pool_lock);
     return give_complete(t);  // a few more than the bound when several come at once
   }
@@ -292,8 +335,8 @@ static inline bool is_of(const WispTask* t, int tid) {
 
 WispTask* task_of_tid(int tid) {
   if (tid < static_cast<int>(kFirstTaskTid)) return nullptr;
-  WispTask* last = g_by_tid[static_cast<uint32_t>(tid) % kTidSlots].load(std::memory_order_acquire);
-  if (WISP_LIKELY(last != nullptr && is_of(last, tid))) return last;
+  WispTask* at = place_of(static_cast<uint32_t>(tid)).load(std::memory_order_acquire);
+  if (WISP_LIKELY(at != nullptr && is_of(at, tid))) return at;
   for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
     if (is_of(t, tid)) return t;
   return nullptr;

@@ -15,6 +15,9 @@ constexpr uint32_t kLastTaskTid = (1u << 28) - 1;
 // What traces, event logs and observers call a task: 1 for the first tid. `tid` must be a task's.
 constexpr uint32_t task_number(uint32_t tid) { return tid - kFirstTaskTid + 1; }
 
+// SysMonitor: the stacks of dead tasks that are kept give back what deep calls have left.
+void pool_drop_deep();
+
 // For a forked child and for observers' tests.
 uint32_t pooled_tasks();
 

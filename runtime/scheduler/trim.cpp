@@ -7,6 +7,7 @@
 // SysMonitor looks, a bounded number of tasks at a time, so that its other duties do not wait.
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
+#include "scheduler/task_pool.h"
 
 namespace wisp {
 
@@ -128,6 +129,7 @@ uint64_t trim_stacks(uint64_t now_ns) {
   }
   look_at_some(&trimmer);
   if (trimmer.cursor != nullptr) return now_ns;
+  pool_drop_deep();
   uint64_t end = monotonic_ns();
   trimmer.next_pass = end + trimmer.pace.pause_ns(end - trimmer.began, period);
   trimmer.wanted = trimmer.young;

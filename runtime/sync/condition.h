@@ -4,7 +4,8 @@
 // signal finds nobody and clears it), so no waiter touches the condition after it has been woken,
 // and the condition may be destroyed right after a broadcast.
 // Clock and process-shared bits stay where libc's pthread_cond_init put them; pthread_cond_init is
-// therefore not interposed. Process-shared conditions are libc's altogether.
+// therefore not interposed. Process-shared conditions are libc's, unless they are waited for with a
+// mutex of ours (interpose/condition.cpp).
 #pragma once
 #include <pthread.h>
 

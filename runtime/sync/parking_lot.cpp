@@ -55,10 +55,14 @@ WakeReason ParkingLot::wait(Waiter* w, uint64_t deadline_ns) {
     // pthread_kill sets the pending bit, does a membarrier and then looks for a queued waiter; we
     // have queued the waiter before this load, and the membarrier orders the two: one of us sees
     // the other.
-    // The two marks are no reason to stay: what is deferred, the next flow here takes over.
+    // The two marks are no reason to stay: what is deferred, the next flow here takes over. Nor are
+    // signals if this is a wait within the runtime (an allocator's mutex): nothing is delivered
+    // before its outermost entry is left, and whoever waits again at once would keep its carrier.
+    bool outermost = self->self->depth.load(std::memory_order_relaxed) == 1;
     uint64_t pending = self->self->pending_signals.load(std::memory_order_relaxed) &
                        ~(kDeferredMark | kLoaderMark);
-    if (WISP_UNLIKELY((pending & ~self->signal_mask) != 0) && cancel(w, WakeReason::Interrupted))
+    if (WISP_UNLIKELY((pending & ~self->signal_mask) != 0) && outermost &&
+        cancel(w, WakeReason::Interrupted))
       return WakeReason::Interrupted;
     if (deadline_ns == kForever)
       park_current(self);

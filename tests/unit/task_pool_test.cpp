@@ -88,9 +88,9 @@ TEST(TaskPool, TidsBeginAnewButForTheLiving) {
     EXPECT_NE(tid, living);
   }
   EXPECT_EQ(task_of_tid(static_cast<int>(living)), task);
-  // Another with the same place in the table of the last ones.
+  // Its place in the table of the living is not another's.
   next_task_tid(living + (1u << 16));
-  EXPECT_EQ(tid_of_a_task(), living + (1u << 16));
+  EXPECT_EQ(tid_of_a_task(), living + (1u << 16) + 1);
   EXPECT_EQ(task_of_tid(static_cast<int>(living)), task);
   {
     RuntimeEntry entry;
