@@ -25,7 +25,8 @@ inline bool is_bad(const timespec* t) {
 
 WISP_EXPORT int poll(pollfd* fds, nfds_t n, int timeout) {
   if (interposing()) io::epoll_surrender_polled(fds, n);
-  if (timeout == 0 || !on_task()) return real::ensure(), real::poll(fds, n, timeout);
+  if (timeout == 0 || (fds == nullptr && n != 0) || !on_task())
+    return real::ensure(), real::poll(fds, n, timeout);
   return static_cast<int>(answer(io::poll_until(fds, n, deadline_in_ms(timeout))));
 }
 
@@ -33,7 +34,7 @@ WISP_EXPORT int ppoll(pollfd* fds, nfds_t n, const timespec* timeout, const sigs
   real::ensure();
   if (interposing()) io::epoll_surrender_polled(fds, n);
   bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
-  if (!waits || !on_task()) return real::ppoll(fds, n, timeout, mask);
+  if (!waits || (fds == nullptr && n != 0) || !on_task()) return real::ppoll(fds, n, timeout, mask);
   if (mask != nullptr)
     return wait_with_mask(current_task(), mask, [&] { return real::ppoll(fds, n, timeout, mask); });
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;

@@ -77,7 +77,8 @@ long outcome(const BlockingCall& call, Connect&& again) {
 
 long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
   BlockingCall call(fd, Direction::In);
-  if (call.straight()) return accept_once(fd, address, length, flags);
+  bool bad_flags = (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0;  // EINVAL at once
+  if (call.straight() || bad_flags) return accept_once(fd, address, length, flags);
   auto plain = [&] { return accept_once(call.fd(), address, length, flags); };
   if (!call.has_record()) return call.make(plain);
   return call_until_done(

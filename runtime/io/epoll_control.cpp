@@ -195,8 +195,10 @@ long epoll_control(int epoll, int operation, int fd, epoll_event* event) {
   bool known =
       operation == EPOLL_CTL_ADD || operation == EPOLL_CTL_MOD || operation == EPOLL_CTL_DEL;
   if (e == nullptr || !is_epoll_instance(e->state.load(std::memory_order_acquire)) || !known ||
-      fd == epoll || (event == nullptr && operation != EPOLL_CTL_DEL))
+      fd == epoll || (event == nullptr && operation != EPOLL_CTL_DEL)) {
+    if (operation == EPOLL_CTL_ADD) epoll_surrender(fd);  // the kernel has to see its events
     return control_in_kernel(set, epoll, operation, fd, event);
+  }
   if (operation == EPOLL_CTL_ADD) {
     // relaxed: set before the first task begins.
     if (WISP_UNLIKELY(g_epoll_in_kernel.load(std::memory_order_relaxed)))

@@ -204,13 +204,12 @@ void epoll_surrender(int epoll) {
   if (same) word_move(&d->in, ~0u);  // who waits looks into the kernel's from now on
 }
 
+// Also one without entries: those that come while it is polled have to be the kernel's.
 void epoll_surrender_polled(pollfd* fds, nfds_t n) {
-  if (g_epoll_sets.load(std::memory_order_relaxed) == nullptr) return;
-  for (nfds_t i = 0; i < n; ++i) epoll_surrender(fds[i].fd);
+  for (nfds_t i = 0; fds != nullptr && i < n; ++i) epoll_surrender(fds[i].fd);
 }
 
 void epoll_surrender_selected(int n, const fd_set* in, const fd_set* out, const fd_set* except) {
-  if (g_epoll_sets.load(std::memory_order_relaxed) == nullptr) return;
   for (const fd_set* set : {in, out, except})
     for (int fd = 0; set != nullptr && fd < n && fd < FD_SETSIZE; ++fd)
       if (FD_ISSET(fd, set)) epoll_surrender(fd);

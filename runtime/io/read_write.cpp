@@ -49,11 +49,11 @@ long read_nowait(BlockingCall& call, const iovec* parts, int count) {
   if (call.kind() == kStream &&
       (call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
     long r = nowait(SYS_preadv2, call.fd(), parts, count);
-    // Perhaps too little room for what eventfd, timerfd or signalfd (128 bytes) give at once: the
-    // call itself says so without waiting.
-    if (r == -EINVAL && total(parts, count) < 128)
+    // Too little room for what eventfd, timerfd or signalfd give at once, or a file that cannot be
+    // read (an epoll instance): the call itself says so without waiting.
+    if (r == -EINVAL || (r == 0 && total(parts, count) == 0))
       return call.make([&] { return read_once(call.fd(), parts, count); });
-    if (r != -EOPNOTSUPP && r != -EINVAL && r != -ENOSYS && r != -ESPIPE) return r;
+    if (r != -EOPNOTSUPP && r != -ENOSYS && r != -ESPIPE) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
   if (!ready_now(call.fd(), POLLIN)) return -EAGAIN;
@@ -65,7 +65,8 @@ long read_nowait(BlockingCall& call, const iovec* parts, int count) {
 long write_nowait(BlockingCall& call, const iovec* parts, int count) {
   if ((call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
     long r = nowait(SYS_pwritev2, call.fd(), parts, count);
-    if (r != -EOPNOTSUPP && r != -EINVAL && r != -ENOSYS && r != -ESPIPE) return r;
+    if (r == -EINVAL) return call.make([&] { return write_once(call.fd(), parts, count); });
+    if (r != -EOPNOTSUPP && r != -ENOSYS && r != -ESPIPE) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
   if (!ready_now(call.fd(), POLLOUT)) return -EAGAIN;

@@ -4,8 +4,10 @@
 // urgent data that were there already at the short read make no further edge: the pump has seen
 // those and marked the descriptor (kNeverDrained) before its word moved.
 #include <limits.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 
+#include "io/poll_wait.h"
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
@@ -120,6 +122,15 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
 
 }  // namespace
 
+// Found empty, of datagrams: shut down, which ends the call itself with 0, while one that may not
+// wait goes on saying EAGAIN (Linux, __skb_try_recv_datagram).
+static bool shut_down(const BlockingCall& call) {
+  if (WISP_LIKELY((call.record()->state.load(std::memory_order_acquire) & kEnded) == 0))
+    return false;
+  pollfd p{call.fd(), POLLRDHUP, 0};
+  return !call.is(kTcp) && poll_now(&p, 1) > 0 && (p.revents & (POLLRDHUP | POLLHUP)) != 0;
+}
+
 long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* from_length) {
   BlockingCall call(fd, Direction::In);
   auto plain = [&] { return receive_once(call.fd(), buffer, size, flags, from, from_length); };
@@ -147,7 +158,7 @@ long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, sockl
         if (consumes && known_drained(call, seen) && size != 0) return -EAGAIN;
         long r = receive_once(call.fd(), buffer, size, flags | MSG_DONTWAIT, from, from_length);
         if (consumes) note_drained(call, seen, r, size);
-        return r;
+        return r == -EAGAIN && shut_down(call) ? call.make(plain) : r;
       },
       plain);
 }
@@ -184,7 +195,12 @@ long receive_message(int fd, msghdr* m, int flags) {
   }
   // The kernel writes lengths into the header only on success: the same one serves every try.
   return call_until_done(
-      call, [&] { return once(m, flags | MSG_DONTWAIT); }, plain);
+      call,
+      [&] {
+        long r = once(m, flags | MSG_DONTWAIT);
+        return r == -EAGAIN && shut_down(call) ? call.make(plain) : r;
+      },
+      plain);
 }
 
 long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout) {
@@ -195,7 +211,10 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
   };
   if (call.straight()) return once(messages, count, flags, timeout);
   auto plain = [&] { return once(messages, count, flags, timeout); };
-  if (!call.has_record() || count == 0 || has_low_water(call)) return call.make(plain);
+  bool bad_limit =
+      timeout != nullptr &&
+      (timeout->tv_sec < 0 || static_cast<unsigned long>(timeout->tv_nsec) >= 1000000000ul);
+  if (!call.has_record() || count == 0 || bad_limit || has_low_water(call)) return call.make(plain);
   // As in the kernel, the timeout is looked at after each message only (recvmmsg(2), BUGS).
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   bool one = (flags & MSG_WAITFORONE) != 0;
@@ -209,6 +228,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
       if (deadline != kForever && monotonic_ns() >= deadline) break;
       continue;
     }
+    if (r == -EAGAIN && shut_down(call)) return done != 0 ? done : call.make(plain);
     if (r == -EAGAIN) r = call.wait(seen);
     if (r == 0 && (done == 0 || !call.restarts())) continue;
     if (done != 0) break;

@@ -41,7 +41,7 @@ long send_file(int out, int in, off_t* offset, size_t count) {
     return kernel::call(SYS_sendfile, call.fd(), in, reinterpret_cast<long>(offset),
                         static_cast<long>(size));
   };
-  if (call.straight() && call.kind() != kDisk) return once(count);
+  if (count == 0 || (call.straight() && call.kind() != kDisk)) return once(count);
   if (!call.has_record() || !is_stream_socket(call)) return call.make([&] { return once(count); });
   size_t done = 0;
   for (;;) {

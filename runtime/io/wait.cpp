@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "io/event_pump.h"
 #include "io/kept.h"
 #include "io/poll_wait.h"
@@ -137,6 +139,14 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
   return Wait::Ready;
 }
 
+// A sender on a local socket is woken in the kernel when its side, or the peer's other one, is shut
+// down; but for epoll there is nothing (Linux's unix_poll says neither OUT nor HUP then): until
+// when it waits before it tries again.
+static uint64_t next_look(uint32_t looks) {
+  constexpr uint64_t kFirstNs = 25'000'000, kDoublings = 5;
+  return monotonic_ns() + (kFirstNs << std::min<uint64_t>(looks, kDoublings));
+}
+
 long BlockingCall::wait(uint32_t seen) {
   Wait ready = make_ready(fd_, d_, life(), true);  // also what makes the timeouts known
   if (WISP_UNLIKELY(ready != Wait::Ready))
@@ -157,14 +167,19 @@ long BlockingCall::wait(uint32_t seen) {
   RuntimeEntry entry;
   if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
   if (!count_caller(d_, life(), true)) return -EBADF;
-  WakeReason reason = park_on(d_, direction_, seen, deadline_);
+  uint64_t until = deadline_;
+  if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
+    uint64_t look = next_look(looks_++);
+    if (until == kForever || look < until) until = look;
+  }
+  WakeReason reason = park_on(d_, direction_, seen, until);
   if (WISP_LIKELY(reason == WakeReason::Unparked)) duty_.woken(d_, direction_);
   Wait signal = reason == WakeReason::Interrupted ? interrupted(entry.task()) : Wait::Ready;
   if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life())) {
     // No duplicate could be had.
     return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;
   }
-  if (reason == WakeReason::TimedOut) return -EAGAIN;
+  if (reason == WakeReason::TimedOut) return until == deadline_ ? -EAGAIN : 0;
   if (WISP_UNLIKELY(signal == Wait::Interrupted)) return -EINTR;
   restarts_ = signal == Wait::Restart;
   // The kernel restarts no call with a timeout of its own.

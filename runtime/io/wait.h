@@ -141,6 +141,7 @@ class BlockingCall {
   Descriptor* d_;
   uint64_t state_ = 0;
   uint64_t deadline_ = kForever;
+  uint32_t looks_ = 0;  // of a wait whose end may have no event
   bool timed_ = false;  // deadline_ is known
   bool restarts_ = false;
   bool kept_ = false;  // fd_ is a kept duplicate
