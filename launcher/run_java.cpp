@@ -14,6 +14,7 @@
 #include "jvm/options.h"
 #include "jvm/preload_list.h"
 #include "rewrite.h"
+#include "stream_copies.h"
 
 namespace wisp {
 namespace {
@@ -56,6 +57,9 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
   sources.argv = argv.data();
   sources.argfiles = !jdk.java8;
   sources.variable = from_environment;
+  StreamCopies copies(&argv);
+  sources.prepare = &StreamCopies::prepare;
+  sources.context = &copies;
 
   std::vector<std::string> errors;
   Report report;
@@ -66,6 +70,8 @@ int run(const Jdk& jdk, const std::string& library, std::vector<char*> argv) {
   report.quiet_skips = true;
   Options options;
   options_gather(&options, sources, &report);
+  for (const std::string& problem : copies.problems()) say(problem);
+  if (!copies.problems().empty()) return kExitFailure;
   if (options.enabled && !errors.empty()) {
     for (const std::string& error : errors) say(error);
     return kExitUsage;

@@ -158,6 +158,14 @@ int on_load(const char* options) {
   if (jvm == nullptr || dlsym(jvm, "JVM_StartThread") == nullptr) {
     return run_plain("this JVM is not HotSpot (no JVM_StartThread)");
   }
+  Shown stream("");
+  if (process_reads_stream(&stream)) {
+    char reason[256];
+    snprintf(reason, sizeof reason,
+             "the JVM's options come from %s, which is no regular file and cannot be read twice",
+             stream.text);
+    return run_plain(reason);
+  }
   return reexecute(options);
 }
 

@@ -2,6 +2,7 @@
 #include "jvm/java_args.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,23 +47,35 @@ namespace {
 constexpr size_t kLargestFile = 64u << 20;
 
 struct Visitor {
+  const ArgSources& sources;
   void (*visit)(void*, const char*, const char*);
   void* context;
 
+  // Null: the JVM or its launcher reads it, or says why it cannot.
+  char* read(const char* path, size_t* size) const {
+    char* bytes = read_whole_file(path, size);
+    if (bytes == nullptr && sources.unread != nullptr && kind_of_file(path) == FileKind::kStream) {
+      sources.unread(sources.context, path);
+    }
+    return bytes;
+  }
+
   // HotSpot puts the options of such a file in its place.
   void option(const char* text, const char* origin) const {
-    static const char kFile[] = "-XX:VMOptionsFile=";
-    if (strncmp(text, kFile, sizeof kFile - 1) != 0) {
+    const char* path = vm_options_file(text);
+    if (path == nullptr) {
       visit(context, text, origin);
       return;
     }
-    const char* path = text + sizeof kFile - 1;
     size_t size = 0;
-    char* bytes = read_whole_file(path, &size);
-    if (bytes == nullptr) return;  // the JVM says so itself
+    char* bytes = read(path, &size);
+    if (bytes == nullptr) return;
     ArgTokens tokens;
     tokenize_variable(bytes, size, &tokens);
-    for (int i = 0; i < tokens.count; i++) visit(context, tokens.items[i].text, path);
+    // An open quote: the JVM will refuse to start, as with that of a variable.
+    for (int i = 0; !tokens.unbalanced && i < tokens.count; i++) {
+      visit(context, tokens.items[i].text, path);
+    }
     tokens_free(&tokens);
     free(bytes);
   }
@@ -76,8 +89,8 @@ void visit_argument(const Visitor& visitor, ArgScanner* scanner, const char* arg
     return;
   }
   size_t size = 0;
-  char* bytes = read_whole_file(path, &size);
-  if (bytes == nullptr) return;  // the launcher says so itself
+  char* bytes = visitor.read(path, &size);
+  if (bytes == nullptr) return;
   ArgTokens tokens;
   tokenize_argfile(bytes, size, &tokens);
   for (int i = 0; i < tokens.count; i++) {
@@ -108,15 +121,47 @@ void visit_variable(const ArgSources& sources, const char* name, const Visitor& 
 
 }  // namespace
 
+const char* vm_options_file(const char* option) {
+  static const char kFile[] = "-XX:VMOptionsFile=";
+  return strncmp(option, kFile, sizeof kFile - 1) == 0 ? option + sizeof kFile - 1 : nullptr;
+}
+
+// By statx: libc's stat has another symbol version from 2.33 on.
+FileKind kind_of_file(const char* path) {
+  struct statx info;
+  if (statx(AT_FDCWD, path, 0, STATX_TYPE, &info) != 0) return FileKind::kNone;
+  switch (info.stx_mode & S_IFMT) {
+    case S_IFREG:
+      return FileKind::kRegular;
+    case S_IFIFO:
+    case S_IFCHR:
+    case S_IFSOCK:
+      return FileKind::kStream;
+    default:
+      return FileKind::kNone;
+  }
+}
+
 char* read_whole_file(const char* path, size_t* size) {
+  if (kind_of_file(path) != FileKind::kRegular) return nullptr;
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (file < 0) return nullptr;
+  char* bytes = read_to_end(file, size);
+  close(file);
+  return bytes;
+}
+
+char* read_to_end(int file, size_t* size) {
   size_t room = 4096;
   size_t used = 0;
   char* bytes = static_cast<char*>(malloc(room));
   while (bytes != nullptr) {
     if (used + 1 == room) {
-      char* grown = room > kLargestFile ? nullptr : static_cast<char*>(realloc(bytes, room * 2));
+      if (room > kLargestFile) {
+        errno = EFBIG;
+        break;
+      }
+      char* grown = static_cast<char*>(realloc(bytes, room * 2));
       if (grown == nullptr) break;
       bytes = grown;
       room *= 2;
@@ -125,7 +170,6 @@ char* read_whole_file(const char* path, size_t* size) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) break;
     if (got == 0) {
-      close(file);
       bytes[used] = '\0';
       *size = used;
       return bytes;
@@ -134,7 +178,6 @@ char* read_whole_file(const char* path, size_t* size) {
   }
   int saved = errno;
   free(bytes);
-  close(file);
   errno = saved;
   return nullptr;
 }
@@ -143,6 +186,11 @@ const char* ArgScanner::argfile(const char* arg) const {
   // "@@x" is how one writes the argument "@x".
   if (!argfiles_ || main_found_ || arg[0] != '@' || arg[1] == '\0' || arg[1] == '@') return nullptr;
   return arg + 1;
+}
+
+const char* ArgScanner::named_file(const char* arg) const {
+  if (const char* path = argfile(arg)) return path;
+  return main_found_ || value_next_ ? nullptr : vm_options_file(arg);
 }
 
 ArgRole ArgScanner::take(const char* arg) {
@@ -168,12 +216,14 @@ ArgRole ArgScanner::take(const char* arg) {
 void visit_jvm_options(const ArgSources& sources,
                        void (*visit)(void* context, const char* option, const char* origin),
                        void* context) {
-  Visitor visitor{visit, context};
+  Visitor visitor{sources, visit, context};
   ArgScanner scanner(sources.argfiles);
   visit_variable(sources, "JAVA_TOOL_OPTIONS", visitor, nullptr);
   if (sources.java_launcher) {
     if (sources.argfiles) visit_variable(sources, "JDK_JAVA_OPTIONS", visitor, &scanner);
     for (int i = 1; i < sources.argc; i++) {
+      const char* path = sources.prepare != nullptr ? scanner.named_file(sources.argv[i]) : nullptr;
+      if (path != nullptr) sources.prepare(sources.context, i, path);
       visit_argument(visitor, &scanner, sources.argv[i], "command line");
     }
   } else {

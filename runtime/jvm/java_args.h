@@ -30,8 +30,16 @@ void tokenize_variable(const char* text, size_t size, ArgTokens* tokens);
 void tokenize_argfile(const char* text, size_t size, ArgTokens* tokens);
 void tokens_free(ArgTokens* tokens);
 
-// A whole file, at most 64 MiB; null (and errno) when it cannot be read. free() it.
+enum class FileKind {
+  kRegular,
+  kStream,  // pipe, terminal, socket: what we read of it the JVM would miss, or wait for
+  kNone,    // missing, a directory: the JVM says so itself
+};
+FileKind kind_of_file(const char* path);
+// A whole regular file, at most 64 MiB; null when it is none or cannot be read. free() it.
 char* read_whole_file(const char* path, size_t* size);
+// The same of whatever is open; null and errno.
+char* read_to_end(int file, size_t* size);
 
 // Whether the launcher takes the next argument as this option's value.
 bool java_option_takes_value(const char* option);
@@ -51,6 +59,8 @@ class ArgScanner {
 
   // The file an argument names, or null when it is not (or no longer) a reference to one.
   const char* argfile(const char* arg) const;
+  // The same, also of -XX:VMOptionsFile.
+  const char* named_file(const char* arg) const;
   ArgRole take(const char* arg);
 
  private:
@@ -66,8 +76,15 @@ struct ArgSources {
   bool java_launcher = true;    // false: another tool of the JDK, whose JVM options begin with -J
   bool argfiles = true;
   const char* (*variable)(void* context, const char* name) = nullptr;
+  // Called before the file that argv[index] names is read; may put another argument there.
+  void (*prepare)(void* context, int index, const char* path) = nullptr;
+  // Called for each stream that is named as a file of options: it is not read.
+  void (*unread)(void* context, const char* path) = nullptr;
   void* context = nullptr;
 };
+
+// The file that an option of the JVM names, or null when it is another option.
+const char* vm_options_file(const char* option);
 
 // Calls visit for each option that reaches the JVM, weakest first: JAVA_TOOL_OPTIONS, then
 // JDK_JAVA_OPTIONS and the command line (the launcher puts the one before the other), then

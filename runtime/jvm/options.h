@@ -47,6 +47,9 @@ void options_gather(Options* options, const ArgSources& sources, Report* report)
 // For the library: this process's command line and environment. Errors go to stderr, once each, and
 // the value named keeps its default.
 void options_from_process(Options* options);
+// Whether a file of options that it names is a pipe or the like: what the JVM has read of it is
+// gone.
+bool process_reads_stream(Shown* path);
 void options_free(Options* options);
 
 // One option as the JVM sees it ("-XX:+UseWisp2", "-Dcom.alibaba.wisp.…=…"). False when it is not

@@ -1,5 +1,5 @@
-// options_from_process: the command line and environment of the process the library is loaded into.
-// Runs once, in the library's constructor, before any other thread exists.
+// The command line and environment of the process that the library is loaded into. Runs in the
+// library's constructor, before any other thread exists, and in the agent.
 #include <unistd.h>
 
 #include <cstdio>
@@ -31,38 +31,69 @@ bool is_java8(const char* executable) {
   return false;
 }
 
+// Where this process has its options from, as the JVM sees them.
+class ProcessSources {
+ public:
+  ProcessSources() {
+    sources_.variable = from_environment;
+    char executable[4096];
+    ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
+    executable[length > 0 ? length : 0] = '\0';
+    const char* slash = strrchr(executable, '/');
+    // ".java" is the stock launcher inside a home that `wisp jdk` made.
+    const char* base = slash == nullptr ? executable : slash + 1;
+    sources_.java_launcher = strcmp(base, "java") == 0 || strcmp(base, ".java") == 0;
+    sources_.argfiles = !is_java8(executable);
+
+    size_t size = 0;
+    bytes_ = read_whole_file("/proc/self/cmdline", &size);
+    if (bytes_ == nullptr) return;
+    int count = 0;
+    for (size_t at = 0; at < size; at += strlen(bytes_ + at) + 1) count++;
+    argv_ = static_cast<char**>(calloc(static_cast<size_t>(count) + 1, sizeof(char*)));
+    for (size_t at = 0; argv_ != nullptr && at < size; at += strlen(bytes_ + at) + 1) {
+      argv_[sources_.argc++] = bytes_ + at;
+    }
+    sources_.argv = argv_;
+  }
+  ProcessSources(const ProcessSources&) = delete;
+  ProcessSources& operator=(const ProcessSources&) = delete;
+  ~ProcessSources() {
+    free(argv_);
+    free(bytes_);
+  }
+  ArgSources* operator->() { return &sources_; }
+  const ArgSources& operator*() const { return sources_; }
+
+ private:
+  ArgSources sources_;
+  char* bytes_ = nullptr;
+  char** argv_ = nullptr;
+};
+
 }  // namespace
 
 void options_from_process(Options* options) {
   Report report;
   report.line = report_to_stderr;
+  options_gather(options, *ProcessSources(), &report);
+}
 
-  ArgSources sources;
-  sources.variable = from_environment;
-  char executable[4096];
-  ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  executable[length > 0 ? length : 0] = '\0';
-  const char* slash = strrchr(executable, '/');
-  // ".java" is the stock launcher inside a home that `wisp jdk` made.
-  const char* base = slash == nullptr ? executable : slash + 1;
-  sources.java_launcher = strcmp(base, "java") == 0 || strcmp(base, ".java") == 0;
-  sources.argfiles = !is_java8(executable);
-
-  size_t size = 0;
-  char* bytes = read_whole_file("/proc/self/cmdline", &size);
-  char** argv = nullptr;
-  if (bytes != nullptr) {
-    int count = 0;
-    for (size_t at = 0; at < size; at += strlen(bytes + at) + 1) count++;
-    argv = static_cast<char**>(calloc(static_cast<size_t>(count) + 1, sizeof(char*)));
-    for (size_t at = 0; argv != nullptr && at < size; at += strlen(bytes + at) + 1) {
-      argv[sources.argc++] = bytes + at;
-    }
-    sources.argv = argv;
-  }
-  options_gather(options, sources, &report);
-  free(argv);
-  free(bytes);
+bool process_reads_stream(Shown* path) {
+  struct Found {
+    Shown* path;
+    bool any;
+  } found = {path, false};
+  ProcessSources sources;
+  sources->context = &found;
+  sources->unread = [](void* context, const char* name) {
+    auto* found = static_cast<Found*>(context);
+    *found->path = Shown(name);
+    found->any = true;
+  };
+  visit_jvm_options(
+      *sources, [](void*, const char*, const char*) {}, nullptr);
+  return found.any;
 }
 
 }  // namespace wisp

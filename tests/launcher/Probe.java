@@ -1,6 +1,9 @@
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 
 /** Prints what the tests of the command look at; arguments choose what else it does. */
 public class Probe {
@@ -29,10 +32,12 @@ public class Probe {
             Thread.sleep(60000);
         }
         if (args.length > 0 && args[0].equals("child")) {
-            // What Gradle and Surefire do: another JVM, found through java.home.
-            ProcessBuilder child = new ProcessBuilder(System.getProperty("java.home") + "/bin/java",
-                "-XX:+UseWisp2", "-cp", System.getProperty("java.class.path"), "Probe", "grandchild");
-            System.exit(child.inheritIO().start().waitFor());
+            // What Gradle and Surefire do: another JVM, found through java.home, with these options.
+            List<String> command = new ArrayList<>();
+            command.add(System.getProperty("java.home") + "/bin/java");
+            command.addAll(Arrays.asList(args).subList(1, args.length));
+            command.addAll(Arrays.asList("-cp", System.getProperty("java.class.path"), "Probe", "grandchild"));
+            System.exit(new ProcessBuilder(command).inheritIO().start().waitFor());
         }
     }
 }

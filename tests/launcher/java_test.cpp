@@ -14,17 +14,13 @@ namespace {
 
 class WispJava : public testing::TestWithParam<std::string> {
  protected:
-  Result run(std::vector<std::string> java, std::map<std::string, std::string> env = {},
-             std::vector<std::string> program = {}) {
-    Spawn request;
-    request.args = {kWisp, "java", "--jdk", GetParam()};
-    request.args.insert(request.args.end(), java.begin(), java.end());
-    request.args.insert(request.args.end(), {"-cp", kClasses, "Probe"});
-    request.args.insert(request.args.end(), program.begin(), program.end());
+  Result run(const std::vector<std::string>& java, std::map<std::string, std::string> env = {},
+             const std::vector<std::string>& program = {}) {
+    Spawn request = wisp_java(GetParam(), java, program);
     request.env = std::move(env);
     return spawn(request);
   }
-  static bool on(const Result& result) { return contains(result.err, "stub: "); }
+  static bool on(const Result& result) { return converted(result); }
 };
 
 TEST_P(WispJava, RunsPlainWithoutTheFlag) {

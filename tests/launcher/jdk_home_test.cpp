@@ -37,7 +37,7 @@ TEST_P(JdkHome, UnderstandsTheFlag) {
 }
 
 TEST_P(JdkHome, JavaHomeStaysInTheHome) {
-  Result result = java({"-cp", kClasses, "Probe", "child"});
+  Result result = java({"-cp", kClasses, "Probe", "child", "-XX:+UseWisp2"});
   EXPECT_EQ(result.exit, 0) << result.all();
   EXPECT_EQ(value_of(result.out, "home").find(home_), 0u) << result.out;
   EXPECT_EQ(count(result.err, "stub: "), 1) << "the child alone has the flag: " << result.err;

@@ -143,6 +143,18 @@ bool is_java8(const std::string& home) {
   return fs::exists(home + "/lib/rt.jar") || fs::exists(home + "/jre/lib/rt.jar");
 }
 
+Spawn wisp_java(const std::string& jdk, const std::vector<std::string>& options,
+                const std::vector<std::string>& program) {
+  Spawn request;
+  request.args = {kWisp, "java", "--jdk", jdk};
+  request.args.insert(request.args.end(), options.begin(), options.end());
+  request.args.insert(request.args.end(), {"-cp", kClasses, "Probe"});
+  request.args.insert(request.args.end(), program.begin(), program.end());
+  return request;
+}
+
+bool converted(const Result& result) { return contains(result.err, "stub: "); }
+
 namespace {
 
 // A folder that is removed at exit of the process that made it, not of one forked from it.

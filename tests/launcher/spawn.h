@@ -39,6 +39,11 @@ extern const std::string kClasses;  // Probe
 std::vector<std::string> jdks();
 std::string jdk_label(const std::string& home);
 bool is_java8(const std::string& home);
+// `wisp java` with this JDK and these options, to run Probe with these arguments.
+Spawn wisp_java(const std::string& jdk, const std::vector<std::string>& options,
+                const std::vector<std::string>& program = {});
+// Whether the stub of libwisp.so was preloaded.
+bool converted(const Result& result);
 
 // A folder of this test's own, removed at exit of the process.
 std::string scratch();

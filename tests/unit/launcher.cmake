@@ -27,7 +27,7 @@ if(TARGET wisp AND WISP_JAVAC)
     COMMAND ${WISP_JAVAC} --release 8 -Xlint:-options -d ${tree}/classes ${probe}
     DEPENDS ${probe})
   add_custom_target(launcher_test_tree ALL DEPENDS ${tree}/bin/wisp ${tree}/classes/Probe.class)
-  foreach(name java jdk_home doctor agent command argfile)
+  foreach(name java jdk_home doctor agent command argfile option_files)
     wisp_unit_test(launcher_${name}_test SOURCES launcher/${name}_test.cpp launcher/spawn.cpp
       LIBS wisp_options_for_tests)
     target_compile_definitions(launcher_${name}_test PRIVATE

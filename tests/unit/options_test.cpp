@@ -2,6 +2,7 @@
 #include "jvm/options.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -188,6 +189,18 @@ TEST_F(OptionsTest, Files) {
   EXPECT_TRUE(said().empty()) << "the JVM says that itself";
   unlink((base + "-vm").c_str());
   unlink((base + "-args").c_str());
+}
+
+// A FIFO without a writer: whoever opens it waits for ever. It is the JVM's to read.
+TEST_F(OptionsTest, WhatCanBeReadOnceIsLeftToTheJvm) {
+  std::string fifo = testing::TempDir() + "/wisp-options-fifo-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::string file = "-XX:VMOptionsFile=" + fifo;
+  gather({"@" + fifo, file, "@" + testing::TempDir(), "Main", "@" + fifo},
+         {{"WISP", "0"}, {"JAVA_TOOL_OPTIONS", file}, {"JDK_JAVA_OPTIONS", "@" + fifo}});
+  EXPECT_TRUE(said().empty());
+  EXPECT_EQ(kind_of_file(fifo.c_str()), FileKind::kStream);
+  unlink(fifo.c_str());
 }
 
 TEST_F(OptionsTest, UnbalancedVariableCountsForNothing) {

@@ -1,0 +1,23 @@
+// Implementation of memory_file.h.
+#include "memory_file.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "output.h"
+
+namespace wisp {
+
+std::optional<std::string> in_memory(const std::string& name, std::string_view text) {
+  // Without MFD_CLOEXEC: the JVM is to inherit it.
+  int file = memfd_create(name.substr(name.rfind('/') + 1).substr(0, 200).c_str(), 0);
+  if (file < 0) return std::nullopt;
+  if (write_all(file, text)) return fmt::format("/proc/self/fd/{}", file);
+  int saved = errno;
+  close(file);
+  errno = saved;
+  return std::nullopt;
+}
+
+}  // namespace wisp
