@@ -1,19 +1,21 @@
 // Implementation of rewrite.h. It walks the sources as visit_jvm_options (java_args.h) does.
 #include "rewrite.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+
+#include "memory_file.h"
 
 namespace wisp {
 namespace {
 
-constexpr char kVmOptionsFile[] = "-XX:VMOptionsFile=";
+// Linux takes 128 KiB, with the name.
+constexpr size_t kLongestVariable = 96u << 10;
 
 struct Edit {
   size_t begin;
@@ -33,21 +35,21 @@ std::string edited(std::string_view source, const std::vector<Edit>& edits) {
   return result;
 }
 
-// The path under which this process, also after exec, reads the text.
-std::optional<std::string> in_memory(const std::string& name, std::string_view text) {
-  // The name shows in /proc/PID/fd. Without MFD_CLOEXEC: the JVM is to inherit it.
-  int file = memfd_create(name.substr(name.rfind('/') + 1).substr(0, 200).c_str(), 0);
-  if (file < 0) return std::nullopt;
-  while (!text.empty()) {
-    ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      close(file);
-      return std::nullopt;
-    }
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return fmt::format("/proc/self/fd/{}", file);
+// As one word of a variable: blanks separate, quotes quote also within a word, nothing escapes.
+std::string as_word(std::string_view text) {
+  bool plain = !text.empty();
+  for (char c : text) plain = plain && c > ' ' && c < 0x7f && c != '\'' && c != '"';
+  if (plain) return std::string(text);
+  std::string word;
+  do {
+    size_t piece = std::min(text.find('"'), text.size());
+    word += fmt::format("\"{}\"", text.substr(0, piece));
+    text.remove_prefix(piece);
+    size_t quotes = std::min(text.find_first_not_of('"'), text.size());
+    if (quotes > 0) word += fmt::format("'{}'", text.substr(0, quotes));
+    text.remove_prefix(quotes);
+  } while (!text.empty());
+  return word;
 }
 
 class Stripper {
@@ -76,34 +78,32 @@ class Stripper {
   // What an argument becomes: nothing to do, empty (drop it) or another text.
   std::optional<std::string> argument(const char* arg, bool launcher) {
     if (!launcher) return option(arg);
-    if (const char* path = scanner_.argfile(arg)) {
-      auto copy = file(path, true);
-      if (copy) return fmt::format("@{}", *copy);
-      return std::nullopt;
-    }
+    if (const char* path = scanner_.argfile(arg)) return file("@", path, true);
     return scanner_.take(arg) == ArgRole::kOption ? option(arg) : std::nullopt;
   }
 
   std::optional<std::string> option(const char* text) {
     if (strip_(text)) return "";
-    size_t prefix = sizeof kVmOptionsFile - 1;
-    if (strncmp(text, kVmOptionsFile, prefix) == 0) {
-      auto copy = file(text + prefix, false);
-      if (copy) return fmt::format("{}{}", kVmOptionsFile, *copy);
-    }
-    return std::nullopt;
+    const char* path = vm_options_file(text);
+    if (path == nullptr) return std::nullopt;
+    return file({text, static_cast<size_t>(path - text)}, path, false);
   }
 
-  // The path of a copy without the options, or nothing when the file holds none.
-  std::optional<std::string> file(const char* path, bool argfile) {
+  // What stands in the place of a file (prefix and path): nothing new when it holds no such option.
+  std::optional<std::string> file(std::string_view prefix, const char* path, bool argfile) {
     size_t size = 0;
     char* bytes = read_whole_file(path, &size);
     if (bytes == nullptr) return std::nullopt;
     ArgTokens tokens;
     argfile ? tokenize_argfile(bytes, size, &tokens) : tokenize_variable(bytes, size, &tokens);
     std::vector<Edit> edits;
-    for (int i = 0; i < tokens.count; i++) {
+    std::string words;
+    // An open quote: the JVM names the file.
+    for (int i = 0; !tokens.unbalanced && i < tokens.count; i++) {
       const ArgToken& token = tokens.items[i];
+      // No file refers to an argfile, while a word of the variable might.
+      bool refers = escape_ && token.text[0] == '@' && token.text[1] != '\0' &&
+                    scanner_.argfile("@file") != nullptr;
       std::optional<std::string> replacement;
       if (!argfile) {
         if (strip_(token.text)) replacement = "";
@@ -111,18 +111,26 @@ class Stripper {
         replacement = option(token.text);
       }
       if (replacement) edits.push_back({token.begin, token.end, *replacement});
+      std::string word = replacement ? *replacement : (refers ? "@" : "") + as_word(token.text);
+      if (!words.empty() && !word.empty()) words += ' ';
+      words += word;
     }
-    std::optional<std::string> copy;
+    std::optional<std::string> result;
     if (!edits.empty()) {
-      copy = in_memory(path, edited({bytes, size}, edits));
-      if (!copy) {
-        result_.problems.push_back(
-            fmt::format("{}: cannot be copied without -XX:±UseWisp2: {}", path, strerror(errno)));
-      }
+      result = inline_ ? words : copy(prefix, path, edited({bytes, size}, edits));
     }
     tokens_free(&tokens);
     free(bytes);
-    return copy;
+    return result;
+  }
+
+  std::optional<std::string> copy(std::string_view prefix, const char* path,
+                                  std::string_view text) {
+    std::optional<std::string> name = in_memory(path, text);
+    if (name) return fmt::format("{}{}", prefix, *name);
+    result_.problems.push_back(
+        fmt::format("{}: cannot be copied without -XX:±UseWisp2: {}", path, strerror(errno)));
+    return std::nullopt;
   }
 
   void variable(const char* name, bool launcher) {
@@ -130,25 +138,43 @@ class Stripper {
     if (value == nullptr) return;
     ArgTokens tokens;
     tokenize_variable(value, strlen(value), &tokens);
+    if (!tokens.unbalanced) {
+      ArgScanner before = scanner_;
+      inline_ = true;
+      escape_ = launcher;
+      std::optional<std::string> text = words_of(value, tokens, launcher);
+      inline_ = escape_ = false;
+      if (text && text->size() > kLongestVariable) {
+        scanner_ = before;
+        text = words_of(value, tokens, launcher);
+      }
+      if (text) {
+        // An empty variable would still make the JVM print "Picked up …".
+        bool empty = text->find_first_not_of(" \t\n\r\f\v") == std::string::npos;
+        result_.variables[name] = empty ? std::nullopt : text;
+      }
+    }
+    tokens_free(&tokens);
+  }
+
+  // A variable's new text, if it changes.
+  std::optional<std::string> words_of(const char* value, const ArgTokens& tokens, bool launcher) {
     std::vector<Edit> edits;
-    for (int i = 0; !tokens.unbalanced && i < tokens.count; i++) {
+    for (int i = 0; i < tokens.count; i++) {
       const ArgToken& token = tokens.items[i];
       if (auto replacement = argument(token.text, launcher)) {
         edits.push_back({token.begin, token.end, *replacement});
       }
     }
-    if (!edits.empty()) {
-      std::string text = edited(value, edits);
-      // An empty variable would still make the JVM print "Picked up …".
-      bool empty = text.find_first_not_of(" \t\n\r\f\v") == std::string::npos;
-      result_.variables[name] = empty ? std::nullopt : std::optional(text);
-    }
-    tokens_free(&tokens);
+    if (edits.empty()) return std::nullopt;
+    return edited(value, edits);
   }
 
   const ArgSources& sources_;
   const StripPredicate& strip_;
   ArgScanner scanner_;
+  bool inline_ = false;  // a file's words take its place: it is named in a variable
+  bool escape_ = false;  // the launcher's variable, where @file is a reference
   Rewritten result_;
 };
 

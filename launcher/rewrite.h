@@ -1,8 +1,10 @@
 // Takes out of a java command line, its @argfiles and its environment the options that only Wisp
 // understands: a stock JVM refuses to start with them. Everything else stays byte for byte as the
-// user wrote it. A file that holds one is replaced by a copy in memory (memfd), which the JVM reads
-// as /proc/self/fd/N: expanding it in place would run into the kernel's limits on arguments, which
-// is what @argfiles are used against.
+// user wrote it. A file of the command line that holds one is replaced by a copy in memory (memfd),
+// which the JVM reads as /proc/self/fd/N: expanding it in place would run into the kernel's limits
+// on arguments, which is what @argfiles are used against. In a variable, which the program's child
+// processes inherit without the descriptor, the file's other options stand in its place, quoted;
+// only what the environment could not hold is a copy there, too.
 #pragma once
 
 #include <functional>

@@ -35,6 +35,47 @@ class OptionFiles : public testing::TestWithParam<std::string> {
   std::string stock_java() const { return GetParam() + "/bin/java"; }
 };
 
+TEST_P(OptionFiles, ChildrenReadAVariableToo) {
+  std::string file = write_file("opts", "# comment\n-XX:+UseWisp2 -Da=b\n");
+  std::string vm = write_file("vmopts", "-Da=b\n-XX:+UseWisp2\n");
+  std::string nested = write_file("nested", "-XX:VMOptionsFile=" + vm);
+  const std::pair<std::string, std::string> cases[] = {
+      {"JDK_JAVA_OPTIONS", "@" + file},
+      {"JDK_JAVA_OPTIONS", "@" + nested},
+      {"JDK_JAVA_OPTIONS", "-XX:VMOptionsFile=" + vm},
+      {"JAVA_TOOL_OPTIONS", "-XX:VMOptionsFile=" + vm},
+      {"_JAVA_OPTIONS", "-XX:VMOptionsFile=" + vm},
+  };
+  for (const auto& [variable, value] : cases) {
+    Result result = with_child(variable, value);
+    EXPECT_EQ(result.exit, 0) << variable << "=" << value << "\n" << result.all();
+    EXPECT_EQ(count(result.err, "stub: "), 1) << "the child is an ordinary one: " << result.err;
+    EXPECT_EQ(count(result.out, "\na=b\n"), 2) << result.all();
+    EXPECT_FALSE(contains(result.all(), "/proc/self/fd")) << result.all();
+  }
+}
+
+TEST_P(OptionFiles, WordsInAVariableKeepTheirBlanksAndQuotes) {
+  std::string file = write_file(
+      "quoted", "-XX:+UseWisp2 \"-Da=x  'y' \\\"z\\\" \\\\ \t@w\" -cp @odd --class-path '' -esa");
+  Result result = with_child("JDK_JAVA_OPTIONS", "'-Db= c' @" + file + " -Dd=e");
+  EXPECT_EQ(result.exit, 0) << result.all();
+  EXPECT_EQ(count(result.out, "\na=x  'y' \"z\" \\ \t@w\n"), 2) << result.all();
+  file = write_file("vmquoted", "'-Da=x  \"y\" z'\"'\" -XX:+UseWisp2");
+  result = with_child("JAVA_TOOL_OPTIONS", "-XX:VMOptionsFile=" + file);
+  EXPECT_EQ(result.exit, 0) << result.all();
+  EXPECT_EQ(count(result.out, "\na=x  \"y\" z'\n"), 2) << result.all();
+}
+
+TEST_P(OptionFiles, TooLongForAVariable) {
+  std::string file = write_file("long", "-XX:+UseWisp2 -Da=" + std::string(300000, 'x'));
+  Spawn request = wisp_java(GetParam(), {});
+  request.env = {{"JDK_JAVA_OPTIONS", "@" + file}};
+  Result result = spawn(request);
+  EXPECT_EQ(result.exit, 0) << result.err.substr(0, 2000);
+  EXPECT_TRUE(converted(result));
+}
+
 TEST_P(OptionFiles, FromAPipe) {
   for (const char* flag : {"-XX:+UseWisp2", "-XX:-UseWisp2", ""}) {
     for (const char* name : {"@", "-XX:VMOptionsFile="}) {

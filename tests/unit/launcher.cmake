@@ -6,6 +6,10 @@ foreach(name rules arg_tokens options options_fuzz processors)
   wisp_unit_test(${name}_test SOURCES unit/${name}_test.cpp LIBS wisp_options_for_tests ONE_THREAD)
 endforeach()
 
+# What `wisp java` hands on, against what it was given.
+wisp_unit_test(rewrite_test SOURCES unit/rewrite_test.cpp
+  LIBS wisp_readers wisp_options_for_tests ONE_THREAD)
+
 # The command's behaviour, with a stub in the place of libwisp.so: build/launcher-test is an install
 # tree of its own (bin/wisp, lib/libwisp.so).
 if(TARGET wisp)
