@@ -1,6 +1,8 @@
-# The statistics page: its reader against torn and hostile content, and the commands against real JVMs.
+# The statistics page: its reader against torn and hostile content; the commands against real JVMs, and
+# against one that is late.
 wisp_unit_test(wisp_observe_reader_test SOURCES unit/observe_reader_test.cpp
   LIBS wisp_readers wisp_observe ONE_THREAD)
+wisp_unit_test(wisp_attach_test SOURCES unit/attach_test.cpp LIBS wisp_readers ONE_THREAD)
 
 if(TARGET wisp AND TARGET libwisp AND WISP_JAVAC AND TARGET launcher_test_tree)
   set(_workload ${CMAKE_CURRENT_LIST_DIR}/ObserveWorkload.java
