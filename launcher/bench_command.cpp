@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jdk.h"
+#include "output.h"
 #include "run_java.h"
 
 namespace fs = std::filesystem;
@@ -35,16 +36,16 @@ std::string harness() {
 int run_bench_command(int argc, char** argv) {
   std::string script = harness();
   if (script.empty()) {
-    fmt::print(stderr,
-               "wisp bench: its programs are not here: neither ../share/wisp/scripts/bench nor "
-               "../../scripts/bench beside the command; install wisp again\n");
+    print_error(fmt::format(
+        "wisp bench: its programs are not here: neither ../share/wisp/scripts/bench nor "
+        "../../scripts/bench beside the command; install wisp again\n"));
     return kExitFailure;
   }
   std::optional<std::string> python = find_on_path("python3");
   if (!python) {
-    fmt::print(stderr,
-               "wisp bench: needs Python 3, and there is no python3 on PATH; Debian: apt-get "
-               "install python3\n");
+    print_error(
+        fmt::format("wisp bench: needs Python 3, and there is no python3 on PATH; Debian: apt-get "
+                    "install python3\n"));
     return kExitFailure;
   }
   // The harness measures the library beside this command, and says which one it was.
@@ -54,7 +55,7 @@ int run_bench_command(int argc, char** argv) {
   args.insert(args.end(), argv + 1, argv + argc);
   args.push_back(nullptr);
   execv(python->c_str(), args.data());
-  fmt::print(stderr, "wisp bench: {}: {}\n", *python, strerror(errno));
+  print_error(fmt::format("wisp bench: {}: {}\n", *python, strerror(errno)));
   return kExitFailure;
 }
 

@@ -5,6 +5,8 @@
 
 #include "jdk.h"
 #include "machine.h"
+#include "output.h"
+#include "run_java.h"
 #include "text.h"
 
 namespace wisp {
@@ -27,48 +29,50 @@ const char* word(Verdict verdict) {
   return "?";
 }
 
-void print_text(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks,
-                bool can) {
+std::string findings_text(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks,
+                          bool can) {
+  std::string text;
   for (const Finding& finding : findings) {
-    fmt::print("{:<11} {:<7} {}\n", finding.subject, word(finding.verdict), finding.text);
-    if (!finding.cure.empty()) fmt::print("{:<19} -> {}\n", "", finding.cure);
+    text += fmt::format("{:<11} {:<7} {}\n", finding.subject, word(finding.verdict), finding.text);
+    if (!finding.cure.empty()) text += fmt::format("{:<19} -> {}\n", "", finding.cure);
   }
   for (const JudgedJdk& judged : jdks) {
     const Jdk& jdk = judged.jdk;
-    fmt::print("{:<11} {:<7} {} ({}{}{})\n", "JDK", judged.obstacle ? "no" : "ok", jdk.home,
-               jdk.version, jdk.vendor.empty() ? "" : ", ", jdk.vendor);
+    text += fmt::format("{:<11} {:<7} {} ({}{}{})\n", "JDK", judged.obstacle ? "no" : "ok",
+                        jdk.home, jdk.version, jdk.vendor.empty() ? "" : ", ", jdk.vendor);
     if (judged.obstacle) {
-      fmt::print("{:<19} {}\n{:<19} -> {}\n", "", judged.obstacle->reason, "",
-                 judged.obstacle->cure);
+      text += fmt::format("{:<19} {}\n{:<19} -> {}\n", "", judged.obstacle->reason, "",
+                          judged.obstacle->cure);
     }
   }
   if (jdks.empty()) {
-    fmt::print(
+    text += fmt::format(
         "{:<11} {:<7} none found\n{:<19} -> set JAVA_HOME, or name "
         "folders in WISP_JDKS\n",
         "JDK", "no", "");
   }
-  fmt::print("{}\n",
-             can ? "Wisp can run here." : "Wisp cannot run here; programs run on plain threads.");
+  text += can ? "Wisp can run here.\n" : "Wisp cannot run here; programs run on plain threads.\n";
+  return text;
 }
 
-void print_json(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks,
-                bool can) {
-  fmt::print("{{\n  \"version\": {},\n  \"canRun\": {},\n  \"findings\": [", in_json(WISP_VERSION),
-             can);
+std::string findings_json(const std::vector<Finding>& findings, const std::vector<JudgedJdk>& jdks,
+                          bool can) {
+  std::string text;
+  text += fmt::format("{{\n  \"version\": {},\n  \"canRun\": {},\n  \"findings\": [",
+                      in_json(WISP_VERSION), can);
   const char* separator = "";
   for (const Finding& finding : findings) {
-    fmt::print(
+    text += fmt::format(
         "{}\n    {{\"subject\": {}, \"verdict\": {}, \"text\": {}, "
         "\"cure\": {}}}",
         separator, in_json(finding.subject), in_json(word(finding.verdict)), in_json(finding.text),
         in_json(finding.cure));
     separator = ",";
   }
-  fmt::print("\n  ],\n  \"jdks\": [");
+  text += "\n  ],\n  \"jdks\": [";
   separator = "";
   for (const JudgedJdk& judged : jdks) {
-    fmt::print(
+    text += fmt::format(
         "{}\n    {{\"home\": {}, \"version\": {}, \"vendor\": {}, "
         "\"convertible\": {}, "
         "\"reason\": {}, \"cure\": {}}}",
@@ -78,7 +82,7 @@ void print_json(const std::vector<Finding>& findings, const std::vector<JudgedJd
         in_json(judged.obstacle ? judged.obstacle->cure : ""));
     separator = ",";
   }
-  fmt::print("\n  ]\n}}\n");
+  return text + "\n  ]\n}\n";
 }
 
 }  // namespace
@@ -93,8 +97,9 @@ int run_doctor(bool json) {
   }
   bool can = some_jdk;
   for (const Finding& finding : findings) can = can && finding.verdict != Verdict::kBlocks;
-  json ? print_json(findings, jdks, can) : print_text(findings, jdks, can);
-  return can ? 0 : 1;
+  int code =
+      print_output(json ? findings_json(findings, jdks, can) : findings_text(findings, jdks, can));
+  return can ? code : kExitFailure;
 }
 
 }  // namespace wisp

@@ -17,6 +17,7 @@
 #include <fstream>
 
 #include "jdk.h"
+#include "output.h"
 #include "run_java.h"
 
 namespace fs = std::filesystem;
@@ -25,7 +26,7 @@ namespace wisp {
 namespace {
 
 int failure(int code, const std::string& text) {
-  fmt::print(stderr, "wisp: {}\n", text);
+  print_error(fmt::format("wisp: {}\n", text));
   return code;
 }
 
@@ -98,8 +99,7 @@ int make(const Jdk& jdk, const fs::path& output) {
   } else {
     fs::rename(fresh, output);
   }
-  fmt::print("{}\n", fs::canonical(output).string());
-  return 0;
+  return print_output(fs::canonical(output).string() + "\n");
 }
 
 }  // namespace
@@ -133,8 +133,8 @@ int make_jdk_home(const JdkHomeRequest& request) {
     return failure(kExitUsage, "a path with a line break in it cannot be used");
   }
   if (auto found = obstacle(*jdk)) {
-    fmt::print(stderr, "wisp: {} will run on plain threads: {}; {}\n", output.string(),
-               found->reason, found->cure);
+    print_error(fmt::format("wisp: {} will run on plain threads: {}; {}\n", output.string(),
+                            found->reason, found->cure));
   }
   try {
     return make(*jdk, output);

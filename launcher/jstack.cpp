@@ -12,6 +12,7 @@
 
 #include "attach.h"
 #include "observe_commands.h"
+#include "output.h"
 #include "stat_formats.h"
 #include "statistics.h"
 #include "text.h"
@@ -52,7 +53,8 @@ const TaskRecord* task_of(const Statistics& s, uint32_t nid) {
   return nullptr;
 }
 
-void print_queues(const Statistics& s) {
+std::string queues_text(const Statistics& s) {
+  std::string text;
   for (const stats::CarrierRecord& carrier : s.carriers) {
     if (carrier.queued_count == 0) continue;
     std::string names;
@@ -63,35 +65,37 @@ void print_queues(const Statistics& s) {
         if (task.id == id) names += fmt::format(" \"{}\"", task_name(task));
       }
     }
-    fmt::print("Queue of carrier {}: {}\n", carrier.index, names);
+    text += fmt::format("Queue of carrier {}: {}\n", carrier.index, names);
   }
+  return text;
 }
 
-void print_text(const Statistics& s, const ThreadDump& dump) {
-  for (const std::string& line : dump.before) fmt::print("{}\n", printable(line));
-  if (!dump.before.empty()) fmt::print("\n");
+std::string dump_text(const Statistics& s, const ThreadDump& dump) {
+  std::string text;
+  for (const std::string& line : dump.before) text += fmt::format("{}\n", printable(line));
+  if (!dump.before.empty()) text += "\n";
   std::unordered_set<uint32_t> seen;
   for (const DumpedThread& thread : dump.threads) {
-    fmt::print("{}\n", thread.header);
-    if (!thread.state.empty()) fmt::print("   java.lang.Thread.State: {}\n", thread.state);
+    text += fmt::format("{}\n", thread.header);
+    if (!thread.state.empty()) text += fmt::format("   java.lang.Thread.State: {}\n", thread.state);
     if (const TaskRecord* task = task_of(s, thread.nid)) {
       seen.insert(task->id);
-      fmt::print("{}\n{}\n", wisp_line(s, *task), coroutine_line(*task, thread.name, thread.state));
+      text += fmt::format("{}\n{}\n", wisp_line(s, *task),
+                          coroutine_line(*task, thread.name, thread.state));
     }
-    for (const std::string& line : thread.lines) fmt::print("{}\n", line);
-    fmt::print("\n");
+    for (const std::string& line : thread.lines) text += fmt::format("{}\n", line);
+    text += "\n";
   }
-  for (const std::string& line : dump.after) fmt::print("{}\n", line);
-  if (!dump.after.empty()) fmt::print("\n");
+  for (const std::string& line : dump.after) text += fmt::format("{}\n", line);
+  if (!dump.after.empty()) text += "\n";
   bool headline = false;
   for (const TaskRecord& task : s.tasks) {
     if (seen.count(task.id) != 0) continue;
-    if (!headline && !dump.threads.empty()) fmt::print("Tasks that are not in the JVM's dump:\n");
+    if (!headline && !dump.threads.empty()) text += "Tasks that are not in the JVM's dump:\n";
     headline = true;
-    fmt::print("{}\n{}\n", coroutine_line(task, task_name(task), ""), wisp_line(s, task));
+    text += fmt::format("{}\n{}\n", coroutine_line(task, task_name(task), ""), wisp_line(s, task));
   }
-  fmt::print("\n{}", stat_text(s, nullptr, false));
-  print_queues(s);
+  return text + "\n" + stat_text(s, nullptr, false) + queues_text(s);
 }
 
 std::string json_list(const std::vector<std::string>& lines) {
@@ -100,13 +104,13 @@ std::string json_list(const std::vector<std::string>& lines) {
   return text + "]";
 }
 
-void print_json(const Statistics& s, const ThreadDump& dump, const std::string& why_not) {
-  fmt::print("{{\"jvmAnswered\": {}, \"reason\": {},\n\"threads\": [", why_not.empty(),
-             in_json(why_not));
+std::string dump_json(const Statistics& s, const ThreadDump& dump, const std::string& why_not) {
+  std::string text = fmt::format("{{\"jvmAnswered\": {}, \"reason\": {},\n\"threads\": [",
+                                 why_not.empty(), in_json(why_not));
   const char* separator = "";
   for (const DumpedThread& thread : dump.threads) {
     const TaskRecord* task = task_of(s, thread.nid);
-    fmt::print(
+    text += fmt::format(
         "{}\n {{\"name\": {}, \"nid\": {}, \"state\": {}, \"header\": {}, \"lines\": {}, "
         "\"coroutine\": {}, \"task\": {}}}",
         separator, in_json(thread.name), thread.nid, in_json(thread.state), in_json(thread.header),
@@ -115,7 +119,8 @@ void print_json(const Statistics& s, const ThreadDump& dump, const std::string& 
         task != nullptr ? json_of(s, *task) : "null");
     separator = ",";
   }
-  fmt::print("],\n\"after\": {},\n\"wisp\": {}}}\n", json_list(dump.after), stat_json(s, true));
+  return text + fmt::format("],\n\"after\": {},\n\"wisp\": {}}}\n", json_list(dump.after),
+                            stat_json(s, true));
 }
 
 }  // namespace
@@ -131,10 +136,10 @@ int run_jstack(int pid, bool json, int timeout_ms) {
   if (answer.ok) {
     dump = parse_thread_dump(answer.text);
   } else if (!json) {
-    fmt::print(stderr, "wisp: no Java frames: {}\n", answer.text);
+    print_error(fmt::format("wisp: no Java frames: {}\n", answer.text));
   }
-  json ? print_json(*s, dump, answer.ok ? "" : answer.text) : print_text(*s, dump);
-  return 0;
+  return print_output(json ? dump_json(*s, dump, answer.ok ? "" : answer.text)
+                           : dump_text(*s, dump));
 }
 
 }  // namespace wisp

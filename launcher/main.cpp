@@ -1,7 +1,9 @@
 // The wisp command: java, jdk, doctor, bench, and those that look into a JVM. `wisp java` and `wisp
 // bench` are taken before the option parser sees anything, because all that follows belongs to the
 // JVM or to the harness; the rest is CLI11's.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstring>
@@ -12,6 +14,7 @@
 #include "jdk_home.h"
 #include "jvm/report.h"
 #include "observe_commands.h"
+#include "output.h"
 #include "run_java.h"
 
 namespace {
@@ -34,7 +37,7 @@ Options of the runtime: docs/options.md, wisp(1).)";
 int usage_error(const std::string& text, const CLI::App& app) {
   std::string name =
       app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
-  fmt::print(stderr, "wisp: {}\nTry 'wisp {}--help'.\n", text, name);
+  wisp::print_error(fmt::format("wisp: {}\nTry 'wisp {}--help'.\n", text, name));
   return wisp::kExitUsage;
 }
 
@@ -45,6 +48,15 @@ std::string hint_of_java(std::string_view argument) {
   argument.remove_suffix(kJava.size());
   return fmt::format("; a java of your choice: wisp java --jdk {} ARG...",
                      wisp::Shown(argument.data(), argument.size()).text);
+}
+
+// What this command opens must not become its standard output: that may be a JVM's memory.
+void keep_standard_descriptors() {
+  int file;
+  do {
+    file = open("/dev/null", O_RDONLY);
+  } while (file >= 0 && file <= STDERR_FILENO);
+  if (file >= 0) close(file);
 }
 
 int run(int argc, char** argv) {
@@ -86,11 +98,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return 0;
+    return wisp::print_output(app.help());
   } catch (const CLI::CallForVersion& version) {
-    fmt::print("{}\n", version.what());
-    return 0;
+    return wisp::print_output(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     if (argc < 2) {
@@ -118,5 +128,6 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "bench") == 0) {
     return wisp::run_bench_command(argc - 1, argv + 1);
   }
+  keep_standard_descriptors();
   return run(argc, argv);
 }

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "jvm/options.h"
+#include "output.h"
 #include "process.h"
 #include "run_java.h"
 #include "scheduler/trace_ring.h"
@@ -19,7 +20,7 @@ constexpr double kMaxSeconds = 3600;
 constexpr unsigned long kMaxCount = 1'000'000'000;
 
 int bad(const char* command, const std::string& text) {
-  fmt::print(stderr, "wisp: {}\nTry 'wisp {} --help'.\n", text, command);
+  print_error(fmt::format("wisp: {}\nTry 'wisp {} --help'.\n", text, command));
   return kExitUsage;
 }
 

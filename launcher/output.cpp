@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "jvm/report.h"
 #include "run_java.h"
 
 namespace wisp {
@@ -25,10 +24,11 @@ bool write_all(int file, std::string_view text) {
 int print_output(std::string_view text) {
   if (write_all(STDOUT_FILENO, text)) return 0;
   if (errno != EPIPE) {
-    std::string line = fmt::format("cannot write standard output: {}", strerror(errno));
-    report_to_stderr(nullptr, line.c_str());
+    print_error(fmt::format("wisp: cannot write standard output: {}\n", strerror(errno)));
   }
   return kExitFailure;
 }
+
+void print_error(std::string_view lines) { (void)write_all(STDERR_FILENO, lines); }
 
 }  // namespace wisp

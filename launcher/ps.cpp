@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "observe_commands.h"
+#include "output.h"
 #include "statistics.h"
 #include "text.h"
 
@@ -10,12 +11,13 @@ namespace wisp {
 
 int run_ps(bool json) {
   bool root = geteuid() == 0;
+  std::string text;
   if (!json) {
-    fmt::print("{:>8} {:>8} {:>8} {:>8} {:>10}  {}\n", "PID", "CARRIERS", "TASKS", "UP", "SWITCHES",
-               "PROGRAM");
+    text += fmt::format("{:>8} {:>8} {:>8} {:>8} {:>10}  {}\n", "PID", "CARRIERS", "TASKS", "UP",
+                        "SWITCHES", "PROGRAM");
   }
   const char* separator = "";
-  if (json) fmt::print("[");
+  if (json) text += "[";
   for (int pid : all_pids()) {
     if (!root && Process(pid).user() != geteuid()) continue;
     PageError error;
@@ -26,14 +28,14 @@ int run_ps(bool json) {
     std::string title = page->process().title();
     if (!s) {
       if (json) {
-        fmt::print(
+        text += fmt::format(
             "{}\n  {{\"pid\": {}, \"carriers\": null, \"tasks\": null, \"upNanos\": null, "
             "\"switches\": null, \"program\": {}}}",
             separator, pid, in_json(title));
         separator = ",";
       } else {
-        fmt::print("{:>8} {:>8} {:>8} {:>8} {:>10}  {} (no answer)\n", pid, "?", "?", "?", "?",
-                   printable(title));
+        text += fmt::format("{:>8} {:>8} {:>8} {:>8} {:>10}  {} (no answer)\n", pid, "?", "?", "?",
+                            "?", printable(title));
       }
       continue;
     }
@@ -41,18 +43,18 @@ int run_ps(bool json) {
     for (const stats::CarrierRecord& carrier : s->carriers) switches += carrier.switches;
     uint64_t up = s->up_ns();
     if (json) {
-      fmt::print(
+      text += fmt::format(
           "{}\n  {{\"pid\": {}, \"carriers\": {}, \"tasks\": {}, \"upNanos\": {}, "
           "\"switches\": {}, \"program\": {}}}",
           separator, pid, s->carriers.size(), s->head.tasks_alive, up, switches, in_json(title));
       separator = ",";
     } else {
-      fmt::print("{:>8} {:>8} {:>8} {:>8} {:>10}  {}\n", pid, s->carriers.size(),
-                 s->head.tasks_alive, duration(up), switches, printable(title));
+      text += fmt::format("{:>8} {:>8} {:>8} {:>8} {:>10}  {}\n", pid, s->carriers.size(),
+                          s->head.tasks_alive, duration(up), switches, printable(title));
     }
   }
-  if (json) fmt::print("\n]\n");
-  return 0;
+  if (json) text += "\n]\n";
+  return print_output(text);
 }
 
 }  // namespace wisp

@@ -1,11 +1,7 @@
 // `wisp stat`: one snapshot, or one every few seconds.
-#include <fmt/format.h>
-
-#include <cstdio>
-
 #include "clock.h"
 #include "observe_commands.h"
-#include "run_java.h"
+#include "output.h"
 #include "stat_formats.h"
 
 namespace wisp {
@@ -27,9 +23,7 @@ int run_stat(const StatRequest& request) {
     } else {
       text = stat_text(*now, earlier ? &*earlier : nullptr, request.tasks);
     }
-    if (fwrite(text.data(), 1, text.size(), stdout) < text.size() || fflush(stdout) != 0) {
-      return kExitFailure;  // the reader of our output has gone
-    }
+    if (int code = print_output(text)) return code;
     if (request.interval == 0 || (request.count > 0 && report + 1 >= request.count)) return 0;
     earlier = std::move(now);
     sleep_for(request.interval);

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "clock.h"
+#include "output.h"
 #include "run_java.h"
 #include "sealed_file.h"
 #include "text.h"
@@ -31,7 +32,7 @@ long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const tim
 }  // namespace
 
 int refuse(const PageError& error) {
-  fmt::print(stderr, "wisp: {}\n", error.text);
+  print_error(fmt::format("wisp: {}\n", error.text));
   return error.exit_code;
 }
 

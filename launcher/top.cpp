@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "observe_commands.h"
+#include "output.h"
 #include "run_java.h"
 #include "top_screen.h"
 
@@ -26,7 +27,7 @@ class Terminal {
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    write_all("\033[?1049h\033[?25l");
+    write_all(STDOUT_FILENO, "\033[?1049h\033[?25l");
     struct sigaction action = {};
     action.sa_handler = [](int) { g_resized = 1; };
     sigaction(SIGWINCH, &action, nullptr);
@@ -36,7 +37,7 @@ class Terminal {
     sigaction(SIGHUP, &action, nullptr);
   }
   ~Terminal() {
-    write_all("\033[?25h\033[?1049l");
+    write_all(STDOUT_FILENO, "\033[?25h\033[?1049l");
     tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
   static void size(size_t* width, size_t* height) {
@@ -44,13 +45,6 @@ class Terminal {
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
     *width = w.ws_col > 20 && w.ws_col < 1000 ? w.ws_col : 80;
     *height = w.ws_row > 4 && w.ws_row < 1000 ? w.ws_row : 24;
-  }
-  static void write_all(const std::string& text) {
-    for (size_t done = 0; done < text.size();) {
-      ssize_t n = write(STDOUT_FILENO, text.data() + done, text.size() - done);
-      if (n <= 0) return;
-      done += static_cast<size_t>(n);
-    }
   }
 
  private:
@@ -69,7 +63,7 @@ void draw(const std::vector<TopLine>& lines, size_t height) {
     }
     screen += i + 1 < height ? "\033[K\r\n" : "\033[K";
   }
-  Terminal::write_all(screen);
+  write_all(STDOUT_FILENO, screen);
 }
 
 void type_into_filter(TopView* view, char c) {
@@ -191,7 +185,8 @@ int run_top(int pid, double interval) {
   auto page = StatisticsPage::open(pid, &error);
   if (page == nullptr) return refuse(error);
   if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
-    fmt::print(stderr, "wisp: top needs a terminal; for programs: wisp stat {} --json\n", pid);
+    print_error(
+        fmt::format("wisp: top needs a terminal; for programs: wisp stat {} --json\n", pid));
     return kExitUsage;
   }
   TopView view;

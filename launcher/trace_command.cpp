@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "observe_commands.h"
+#include "output.h"
 #include "run_java.h"
 #include "text.h"
 #include "trace.h"
@@ -31,18 +32,10 @@ volatile sig_atomic_t g_java = 0;  // pid of the java that this process waits fo
 
 // 0, or the exit code. Links are not followed: the name may lie in a folder that others write to.
 int write_out(const std::string& name, const std::string& text) {
-  int fd = name == "-"
-               ? dup(1)
-               : open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-  size_t written = 0;
-  while (fd >= 0 && written < text.size()) {
-    ssize_t n = write(fd, text.data() + written, text.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    written += static_cast<size_t>(n);
-  }
-  if (fd >= 0 && written == text.size() && close(fd) == 0) return 0;
-  fmt::print(stderr, "wisp: cannot write {}: {}\n", printable(name), strerror(errno));
+  if (name == "-") return print_output(text);
+  int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd >= 0 && write_all(fd, text) && close(fd) == 0) return 0;
+  print_error(fmt::format("wisp: cannot write {}: {}\n", printable(name), strerror(errno)));
   return kExitFailure;
 }
 
@@ -68,10 +61,10 @@ int finish(const TraceRingsFile& rings, Trace* trace, const std::string& asked) 
   size_t events = 0;
   for (const auto& ring : trace->rings) events += ring.size();
   if (int code = write_out(name, trace_json(*trace))) return code;
-  fmt::print(stderr,
-             "wisp: {} events of {} carriers in {}, {} older ones overwritten; open it at "
-             "https://ui.perfetto.dev, or: wisp trace report {}\n",
-             events, trace->carriers, printable(name), trace->lost, printable(name));
+  print_error(
+      fmt::format("wisp: {} events of {} carriers in {}, {} older ones overwritten; open it at "
+                  "https://ui.perfetto.dev, or: wisp trace report {}\n",
+                  events, trace->carriers, printable(name), trace->lost, printable(name)));
   return 0;
 }
 

@@ -1,6 +1,8 @@
 // The command's own face: help, version, usage errors, and the man page's and options page's step
 // with them.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -82,6 +84,39 @@ TEST(Command, UsageErrorsEndWithTwo) {
   result = spawn({.args = {kWisp, "java", "-version"}, .env = {{"PATH", "/nowhere"}}});
   EXPECT_EQ(result.exit, 1);
   EXPECT_TRUE(contains(result.err, "no java found")) << result.err;
+}
+
+// A full disk, a closed descriptor, a reader that has gone: told by the exit code.
+TEST(Command, OutputThatCannotBeWritten) {
+  auto broken_pipe = [] {
+    int ends[2];
+    signal(SIGPIPE, SIG_IGN);
+    return pipe(ends) == 0 && close(ends[0]) == 0 && dup2(ends[1], 1) == 1;
+  };
+  auto full = [] { return dup2(open("/dev/full", O_WRONLY), 1) == 1; };
+  auto closed = [] { return close(1) == 0; };
+  std::string said = "wisp: cannot write standard output: ";
+  const std::vector<std::string> commands[] = {
+      {"--help"},           {"--version"},
+      {"stat", "--help"},   {"ps"},
+      {"ps", "--json"},     {"doctor"},
+      {"doctor", "--json"}, {"jdk", jdks()[0], "--output", scratch() + "/unseen"}};
+  for (std::vector<std::string> args : commands) {
+    args.insert(args.begin(), kWisp);
+    Result result = spawn({.args = args, .before_exec = full});
+    EXPECT_EQ(result.exit, 1) << args[1] << result.all();
+    EXPECT_EQ(result.err, said + "No space left on device\n");
+    result = spawn({.args = args, .before_exec = closed});
+    EXPECT_EQ(result.exit, 1) << args[1] << result.all();
+    EXPECT_EQ(result.err, said + "Bad file descriptor\n");
+    result = spawn({.args = args, .before_exec = broken_pipe});
+    EXPECT_EQ(result.exit, 1) << args[1] << result.all();
+    EXPECT_EQ(result.err, "");
+  }
+  // An error that cannot be told stays one.
+  Result result = spawn({.args = {kWisp, "stat", "0"},
+                         .before_exec = [] { return dup2(open("/dev/full", O_WRONLY), 2) == 2; }});
+  EXPECT_EQ(result.exit, 2) << result.all();
 }
 
 // A wrong value of an option: the answer names the option, the value, and what it takes, with unit

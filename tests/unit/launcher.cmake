@@ -8,7 +8,7 @@ endforeach()
 
 # What `wisp java` hands on, against what it was given.
 wisp_unit_test(rewrite_test SOURCES unit/rewrite_test.cpp
-  LIBS wisp_readers wisp_options_for_tests ONE_THREAD)
+  LIBS wisp_readers ONE_THREAD)
 
 # The command's behaviour, with a stub in the place of libwisp.so: build/launcher-test is an install
 # tree of its own (bin/wisp, lib/libwisp.so).

@@ -1,5 +1,6 @@
 // wisp ps, stat, top, trace and jstack, and the MXBean, against real JVMs: JDK 17 and 25 and what
 // else is here.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -175,6 +176,26 @@ TEST_P(Observe, Jstack) {
       },
       ended_well);
   EXPECT_EQ(json.exit, 0) << json.err;
+}
+
+TEST_P(Observe, OutputThatCannotBeWritten) {
+  Jvm jvm(GetParam());
+  for (const char* command : {"jstack", "stat"}) {
+    for (bool json : {false, true}) {
+      std::vector<std::string> args = {kCommand, command, jvm.pid()};
+      if (json) args.emplace_back("--json");
+      Result result = spawn(
+          {.args = args, .before_exec = [] { return dup2(open("/dev/full", O_WRONLY), 1) == 1; }});
+      EXPECT_EQ(result.exit, 1) << result.all();
+      EXPECT_TRUE(
+          contains(result.err, "wisp: cannot write standard output: No space left on device\n"))
+          << result.err;
+      // Closed, its number must not go to the JVM's page.
+      result = spawn({.args = args, .before_exec = [] { return close(1) == 0; }});
+      EXPECT_EQ(result.exit, 1) << result.all();
+    }
+  }
+  EXPECT_EQ(run({"stat", jvm.pid()}).exit, 0);
 }
 
 TEST_P(Observe, JstackOfAStuckJvmShowsTheTasks) {
