@@ -104,6 +104,13 @@ int make(const Jdk& jdk, const fs::path& output) {
 
 }  // namespace
 
+// Followed as far as it exists. The JDK's own home is canonical.
+bool lies_in(const fs::path& path, const std::string& home) {
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(path, error);
+  return !error && (real.string() + "/").starts_with(home + "/");
+}
+
 int make_jdk_home(const JdkHomeRequest& request) {
   std::optional<Jdk> jdk = jdk_at(request.source);
   if (jdk) {
@@ -121,6 +128,15 @@ int make_jdk_home(const JdkHomeRequest& request) {
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   if (name.empty()) name = fs::path(jdk->home).filename().string() + "-wisp";
   fs::path output = fs::absolute(name);
+  // It would be a link to itself, and change what it is made from.
+  if (lies_in(output.parent_path(), jdk->home)) {
+    return failure(
+        kExitUsage,
+        fmt::format("{} {}: lies in the JDK itself; takes a directory outside of {}, "
+                    "such as --output /opt/{}",
+                    request.output.empty() ? "without --output the home would be" : "--output",
+                    output.string(), jdk->home, output.filename().string()));
+  }
   if (fs::exists(output) && !read_home_note(output.string()) &&
       !(fs::is_directory(output) && fs::is_empty(output))) {
     return failure(kExitUsage,

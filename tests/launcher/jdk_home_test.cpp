@@ -111,6 +111,40 @@ TEST(JdkHomeErrors, AreNamed) {
   }
 }
 
+TEST(JdkHomeErrors, AHomeInsideTheJdk) {
+  // A JDK of links to a real one, so that the test may write into it.
+  std::string jdk = scratch() + "/writable-jdk";
+  fs::create_directory(jdk);
+  for (const auto& entry : fs::directory_iterator(jdks()[0])) {
+    fs::create_symlink(entry.path(), jdk + "/" + entry.path().filename().string());
+  }
+  fs::remove(jdk + "/bin");
+  fs::create_directory(jdk + "/bin");
+  fs::copy_file(jdks()[0] + "/bin/java", jdk + "/bin/java");
+  fs::create_directory_symlink(jdk, scratch() + "/linked-jdk");
+  std::string takes = "takes a directory outside of " + jdk + ", such as --output /opt/";
+  auto entries = [&] {
+    return std::distance(fs::directory_iterator(jdk), fs::directory_iterator());
+  };
+  auto before = entries();
+  Result result = spawn({.args = {kWisp, "jdk", "."}, .directory = jdk});
+  EXPECT_EQ(result.exit, 2) << result.all();
+  EXPECT_TRUE(contains(result.err, "without --output the home would be " + jdk +
+                                       "/writable-jdk-wisp: lies in the JDK itself; " + takes))
+      << result.err;
+  for (const std::string& output :
+       {jdk + "/mine", scratch() + "/linked-jdk/mine", jdk + "/bin/x"}) {
+    result = spawn({.args = {kWisp, "jdk", jdk, "--output", output}});
+    EXPECT_EQ(result.exit, 2) << result.all();
+    EXPECT_TRUE(contains(result.err, "--output " + output + ": lies in the JDK itself; " + takes))
+        << result.err;
+  }
+  EXPECT_EQ(entries(), before);
+  // A neighbour with the same beginning is none of its folders.
+  result = spawn({.args = {kWisp, "jdk", jdk, "--output", jdk + "-2"}});
+  EXPECT_EQ(result.exit, 0) << result.all();
+}
+
 TEST(JdkHomeDefault, LiesInTheWorkingDirectory) {
   std::string jdk = jdks()[0];
   Result result = spawn({.args = {kWisp, "jdk", jdk}, .directory = scratch()});
