@@ -6,6 +6,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "clock.h"
 #include "observe_commands.h"
 #include "output.h"
@@ -15,30 +17,41 @@
 namespace wisp {
 namespace {
 
-volatile sig_atomic_t g_resized = 0, g_ended = 0;
+volatile sig_atomic_t g_resized = 0, g_ended = 0, g_stopped = 0, g_continued = 0;
 
-// The alternate screen and raw keys, given back whatever happens.
+// The alternate screen and raw keys, given back whatever happens, and while the command is stopped.
 class Terminal {
  public:
   Terminal() {
     tcgetattr(STDIN_FILENO, &before_);
+    on(SIGWINCH, [](int) { g_resized = 1; });
+    for (int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) on(number, [](int) { g_ended = 1; });
+    on(SIGTSTP, [](int) { g_stopped = 1; });
+    on(SIGCONT, [](int) { g_continued = 1; });
+    enter();
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  ~Terminal() { leave(); }
+
+  // Ctrl-Z, until the shell lets us go on.
+  void stop() const {
+    struct sigaction ours;
+    leave();
+    sigaction(SIGTSTP, nullptr, &ours);
+    on(SIGTSTP, SIG_DFL);
+    raise(SIGTSTP);
+    sigaction(SIGTSTP, &ours, nullptr);
+    enter();
+    g_continued = 0;
+  }
+  // In the background this stops us once more, until we are in front again.
+  void take_keys() const {
     termios raw = before_;
     raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
-    tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    write_all(STDOUT_FILENO, "\033[?1049h\033[?25l");
-    struct sigaction action = {};
-    action.sa_handler = [](int) { g_resized = 1; };
-    sigaction(SIGWINCH, &action, nullptr);
-    action.sa_handler = [](int) { g_ended = 1; };
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    sigaction(SIGHUP, &action, nullptr);
-  }
-  ~Terminal() {
-    write_all(STDOUT_FILENO, "\033[?25h\033[?1049l");
-    tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+    set(raw);
   }
   static void size(size_t* width, size_t* height) {
     winsize w = {};
@@ -48,6 +61,24 @@ class Terminal {
   }
 
  private:
+  static void on(int number, void (*handler)(int)) {
+    struct sigaction action = {};
+    action.sa_handler = handler;
+    sigaction(number, &action, nullptr);
+  }
+  static void set(const termios& mode) {
+    while (tcsetattr(STDIN_FILENO, TCSANOW, &mode) != 0 && errno == EINTR) {
+    }
+  }
+  void enter() const {
+    take_keys();
+    write_all(STDOUT_FILENO, "\033[?1049h\033[?25l");
+  }
+  void leave() const {
+    write_all(STDOUT_FILENO, "\033[?25h\033[?1049l");
+    set(before_);
+  }
+
   termios before_ = {};
 };
 
@@ -155,6 +186,15 @@ std::optional<PageError> watch(StatisticsPage* page, TopView* view) {
   if (!now) return error;
   double next = monotonic_seconds() + 0.3;  // the first rates soon
   while (g_ended == 0) {
+    if (g_stopped != 0) {
+      g_stopped = 0;
+      terminal.stop();
+    }
+    // SIGSTOP came without a word, and the shell has taken the keys.
+    if (g_continued != 0) {
+      g_continued = 0;
+      terminal.take_keys();
+    }
     size_t width, height;
     Terminal::size(&width, &height);
     draw(top_lines(*now, earlier ? &*earlier : nullptr, view, width, height), height);
