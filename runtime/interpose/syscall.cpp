@@ -12,7 +12,6 @@
 #include <stdarg.h>
 
 #include "interpose/entry.h"
-#include "interpose/threads.h"
 #include "io/descriptor.h"
 #include "io/epoll_set.h"
 #include "platform/kernel.h"
@@ -70,7 +69,7 @@ long on_ring_enter(long fd, long submit, long wanted, long flags, long e, long f
 // forbids it: async-profiler (from 4.0 on) samples by timers then, which know tasks (ctimer).
 bool counts_thread_of_ours(int tid) {
   if (tid < 0) return false;  // a processor's
-  return tid == 0 || known_tid(tid) != nullptr ||
+  return tid == 0 || task_of_tid(tid) != nullptr ||
          kernel::call(SYS_tgkill, kernel::getpid(), tid, 0) == 0;
 }
 
@@ -125,8 +124,8 @@ WISP_EXPORT long syscall(long number, ...) {
                                           reinterpret_cast<timespec*>(c),
                                           reinterpret_cast<timespec*>(d)));
     case SYS_timer_create: {
-      int error = task_timer_create(static_cast<clockid_t>(a), reinterpret_cast<sigevent*>(b),
-                                    reinterpret_cast<int*>(c));
+      int error = cpu_timer_create(static_cast<clockid_t>(a), reinterpret_cast<sigevent*>(b),
+                                   reinterpret_cast<int*>(c));
       if (error == kNoTasks) break;
       return answer(-error);
     }

@@ -19,19 +19,8 @@ WispTask* known_tid(int tid) {
   return interposing() && scheduler_running() && tid > 0 ? task_of_tid(tid) : nullptr;
 }
 
-// Clock ids of threads are negative and hold the tid (thread_cpu_clock). A task's tid lies above
-// all that the kernel gives out, so ours cannot be confused with a real one, also where libc or
-// HotSpot computes it without asking us.
-static inline int tid_of_clock(clockid_t clock) {
-  return static_cast<int>(~(static_cast<uint32_t>(clock) >> 3 | 0xE0000000u));
-}
-
-WispTask* task_of_clock(clockid_t clock) {
-  if (clock == CLOCK_THREAD_CPUTIME_ID) return interposing() ? current_task() : nullptr;
-  if (clock >= 0 || (clock & 7) != 6) return nullptr;
-  int tid = tid_of_clock(clock);
-  if (tid == 0) return interposing() ? current_task() : nullptr;
-  return known_tid(tid);
+static inline WispTask* known_clock(clockid_t clock) {
+  return interposing() && scheduler_running() ? task_of_clock(clock) : nullptr;
 }
 
 static int copy_name(const char* from, char* to, size_t size) {
@@ -97,7 +86,7 @@ WISP_EXPORT int clock_gettime(clockid_t clock, timespec* ts) noexcept {
   // Called millions of times a second (System.nanoTime): all but the CPU clocks of threads go on
   // after two compares.
   if (WISP_UNLIKELY(clock < 0 || clock == CLOCK_THREAD_CPUTIME_ID)) {
-    if (WispTask* task = task_of_clock(clock)) {
+    if (WispTask* task = known_clock(clock)) {
       uint64_t ns = task_cpu_ns(task);
       ts->tv_sec = static_cast<time_t>(ns / 1000000000u);
       ts->tv_nsec = static_cast<long>(ns % 1000000000u);
@@ -111,7 +100,7 @@ WISP_EXPORT int clock_gettime(clockid_t clock, timespec* ts) noexcept {
 // HotSpot asks whether a thread's clock is fine-grained before it uses it (JDK 8 and 11).
 WISP_EXPORT int clock_getres(clockid_t clock, timespec* resolution) noexcept {
   real::ensure();
-  if (clock < 0 && task_of_clock(clock) != nullptr) {
+  if (clock < 0 && known_clock(clock) != nullptr) {
     if (resolution != nullptr) *resolution = timespec{0, 1};
     return 0;
   }

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "interpose/entry.h"
-#include "interpose/threads.h"
 #include "signal/cpu_timers.h"
 
 using namespace wisp;
@@ -19,19 +18,6 @@ static Function in_librt(Function in_libc, const char* name) {
 }
 #define LIBC(name) in_librt(real::name, #name)
 
-namespace wisp {
-
-int task_timer_create(clockid_t clock, const sigevent* event, int* timer) {
-  if (event == nullptr || event->sigev_notify != SIGEV_THREAD_ID) return kNoTasks;
-  WispTask* task = known_tid(event->sigev_notify_thread_id);
-  if (task == nullptr) return kNoTasks;
-  // Another clock could signal a kernel thread only.
-  if (task_of_clock(clock) != task) return EINVAL;
-  return cpu_timer_create(task, event->sigev_signo, event->sigev_value, timer);
-}
-
-}  // namespace wisp
-
 static inline bool is_tasks(timer_t timer) {
   return cpu_timer_is(reinterpret_cast<uint64_t>(timer));
 }
@@ -42,7 +28,7 @@ static inline int number_of(timer_t timer) {
 WISP_EXPORT int timer_create(clockid_t clock, sigevent* event, timer_t* timer) noexcept {
   real::ensure();
   int number;
-  int error = task_timer_create(clock, event, &number);
+  int error = interposing() ? cpu_timer_create(clock, event, &number) : kNoTasks;
   if (error == kNoTasks) return LIBC(timer_create)(clock, event, timer);
   if (error == 0) *timer = reinterpret_cast<timer_t>(static_cast<uint64_t>(number));
   return error_answer(error);

@@ -49,8 +49,8 @@ void task_main(WispTask* self) {
   exit_current(self, result);
 }
 
-// The option stands for the JVM's default, which the first thread is made with (`main`), give or take
-// pages that HotSpot adds for its guards. A thread whose constructor wants more keeps that.
+// The option stands for the JVM's default, which the first thread is made with (`main`), give or
+// take pages that HotSpot adds for its guards. A thread whose constructor wants more keeps that.
 static size_t stack_by_option(size_t asked) {
   static std::atomic<size_t> g_usual{0};
   size_t usual = 0;

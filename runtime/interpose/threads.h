@@ -1,7 +1,6 @@
 // What the thread family shares with the rest of interpose/ and with jvm/.
 #pragma once
 #include <pthread.h>
-#include <signal.h>
 
 #include "scheduler/scheduler.h"
 
@@ -20,14 +19,8 @@ extern void (*g_vm_thread_named)(const char* name);
 // Starts the scheduler on the first call; false when it cannot be had (said once on stderr).
 extern bool (*g_start_scheduler)();
 
-// The task with that tid, or that a CPU clock is about, for the calling thread; or null.
+// The task with that tid, for the calling thread; or null.
 WispTask* known_tid(int tid);
-WispTask* task_of_clock(clockid_t clock);
-
-// timer_create(2) for a timer that signals a task: 0 or an errno, and its number
-// (signal/cpu_timers.h). kNoTasks: libc's or the kernel's business.
-constexpr int kNoTasks = -1;
-int task_timer_create(clockid_t clock, const sigevent* event, int* timer);
 
 // The task's main: first run, start routine, exit hooks, end. The scheduler's g_task_main.
 void task_main(WispTask* task);

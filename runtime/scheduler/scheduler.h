@@ -135,5 +135,8 @@ WispTask* all_tasks();
 // The live task whose pthread_t / tid this is, or null when it is no task's.
 WispTask* task_of(pthread_t thread);
 WispTask* task_of_tid(int tid);
+// The task whose CPU clock that is, also by the number that libc or HotSpot computes without asking
+// us: a task's tid lies above all that the kernel gives out. Null: none.
+WispTask* task_of_clock(clockid_t clock);
 
 }  // namespace wisp

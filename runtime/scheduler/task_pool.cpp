@@ -257,8 +257,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
 
 // The thread block stays, all of it: it may be larger than a page.
 static char* end_of_stack(const WispTask* t) {
-  return t->block.low != nullptr ? static_cast<char*>(t->block.low)
-                                 : t->stack.base + t->stack.size;
+  return t->block.low != nullptr ? static_cast<char*>(t->block.low) : t->stack.base + t->stack.size;
 }
 
 // g_pool_lock held. One that has ended since the last look, out of its list; null: none.
@@ -340,6 +339,13 @@ WispTask* task_of_tid(int tid) {
   for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
     if (is_of(t, tid)) return t;
   return nullptr;
+}
+
+WispTask* task_of_clock(clockid_t clock) {
+  if (clock == CLOCK_THREAD_CPUTIME_ID) return current_task();
+  if (clock >= 0 || (clock & 7) != 6) return nullptr;
+  int tid = tid_of_clock(clock);
+  return tid == 0 ? current_task() : task_of_tid(tid);
 }
 
 }  // namespace wisp

@@ -184,7 +184,14 @@ bool make_some() {
 
 }  // namespace
 
-int cpu_timer_create(WispTask* task, int sig, sigval value, int* timer) {
+int cpu_timer_create(clockid_t clock, const sigevent* event, int* timer) {
+  if (event == nullptr || event->sigev_notify != SIGEV_THREAD_ID) return kNoTasks;
+  WispTask* task = task_of_tid(event->sigev_notify_thread_id);
+  if (task == nullptr) return kNoTasks;
+  // Another clock could signal a kernel thread only.
+  if (task_of_clock(clock) != task) return EINVAL;
+  int sig = event->sigev_signo;
+  sigval value = event->sigev_value;
   if (sig < 1 || sig >= NSIG) return EINVAL;
   for (;;) {
     {

@@ -22,10 +22,13 @@
 
 namespace wisp {
 
-// All may be called by any thread, outside the runtime. They return 0 or an errno.
+// All may be called by any thread, outside the runtime. They return 0 or an errno, but for
+// kNoTasks.
 
-// EAGAIN: too many, or no memory. EINVAL: no such signal, or not the one that others have.
-int cpu_timer_create(WispTask* task, int sig, sigval value, int* timer);
+// timer_create(2), if the timer is to signal a task; else kNoTasks. EAGAIN: too many, or no memory.
+// EINVAL: another clock than this task's, no such signal, or not the one that others have.
+constexpr int kNoTasks = -1;
+int cpu_timer_create(clockid_t clock, const sigevent* event, int* timer);
 // Whether it is one of ours, by its number, as a timer_t or as the system calls have it. The kernel
 // counts from 0, in each process; libc has the kernel's numbers, or pointers, of which it sets the
 // sign (SIGEV_THREAD; glibc, timer_routines.h).
