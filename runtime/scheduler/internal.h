@@ -135,6 +135,9 @@ void timer_disarm(WispTask* self);
 // Fires what is due in `heap`'s timers; woken tasks go to `into`'s ring (null: the global queue).
 uint32_t fire_timers(Carrier* heap, Carrier* into, uint64_t now_ns);
 
+// SysMonitor makes no more; the kernel refuses long before (threads-max, RLIMIT_NPROC).
+constexpr uint32_t kMaxWorkers = 1u << 16;
+
 // How late a timer may be so that several need one look: as much as Linux allows itself with every
 // thread that has not asked for less (PR_SET_TIMERSLACK in prctl(2), 50 us). A program that waits
 // for a nanosecond in a loop (LMAX Disruptor, Agrona's idle strategies) means that much; on the dot

@@ -24,9 +24,6 @@ static std::atomic<uint64_t> g_told{~0ull};
 
 static Width g_width;
 
-// Of kernel threads; the kernel refuses more than it allows (threads-max, RLIMIT_NPROC) long
-// before.
-constexpr uint32_t kMaxWorkers = 1u << 16;
 constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck
 constexpr uint64_t kLongestNs = 10 * 1000 * 1000;  // while carriers are busy and nothing waits
 

@@ -296,12 +296,11 @@ TEST(Overlooked, ThePumpLeftWhileSysMonitorLooks) {
 // between.
 TEST(Overlooked, NoWorkerToBeHad) {
   start_scheduler();
-  constexpr uint32_t kMost = 4096;  // SysMonitor makes no more
   std::atomic<int> left{0}, inside{0};
   std::atomic<bool> go_on{false};
   auto some_sleep = [] { return g_scheduler.idle.spares() != 0 || g_scheduler.idle.polling(); };
   until([&] { return some_sleep() && g_scheduler.workers_starting.load() == 0; });
-  uint32_t had = g_scheduler.worker_count.exchange(kMost);
+  uint32_t had = g_scheduler.worker_count.exchange(kMaxWorkers);
   for (int i = 0; some_sleep(); ++i) {
     if (i == 200) abort();
     ++left;
