@@ -179,9 +179,9 @@ long BlockingCall::wait(uint32_t seen) {
     // No duplicate could be had.
     return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;
   }
+  restarts_ = signal == Wait::Restart;
   if (reason == WakeReason::TimedOut) return until == deadline_ ? -EAGAIN : 0;
   if (WISP_UNLIKELY(signal == Wait::Interrupted)) return -EINTR;
-  restarts_ = signal == Wait::Restart;
   // The kernel restarts no call with a timeout of its own.
   if (WISP_UNLIKELY(restarts_) && deadline_ != kForever) return -EINTR;
   return 0;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -126,11 +127,12 @@ const char* vm_options_file(const char* option) {
   return strncmp(option, kFile, sizeof kFile - 1) == 0 ? option + sizeof kFile - 1 : nullptr;
 }
 
-// By statx: libc's stat has another symbol version from 2.33 on.
+// A system call: libc's stat has another symbol version from 2.33 on, and statx is refused by older
+// profiles of containers.
 FileKind kind_of_file(const char* path) {
-  struct statx info;
-  if (statx(AT_FDCWD, path, 0, STATX_TYPE, &info) != 0) return FileKind::kNone;
-  switch (info.stx_mode & S_IFMT) {
+  struct stat info;
+  if (syscall(SYS_newfstatat, AT_FDCWD, path, &info, 0) != 0) return FileKind::kNone;
+  switch (info.st_mode & S_IFMT) {
     case S_IFREG:
       return FileKind::kRegular;
     case S_IFIFO:

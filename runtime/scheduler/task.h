@@ -56,7 +56,7 @@ struct alignas(kCacheLine) WispTask {
   bool brief_slice = false;  // while traced: its last slice was
   // For observers; relaxed. A waker may be faster than the task that announces its wait: then it
   // says Parked of a task in a queue.
-  std::atomic<TaskState> state{TaskState::Created};
+  std::atomic<TaskState> state{TaskState::Dead};  // nobody has the record yet
   // Ticks when its last BlockingRegion ended; ~0: it is inside one. Owner writes, stall finder
   // reads.
   std::atomic<uint64_t> region_end{0};
