@@ -29,7 +29,9 @@ inline uint64_t ns_to_ticks(uint64_t ns) {
 }
 // A thread's CPU clock by its tid, as in the kernel's posix-timers.h (CPUCLOCK_SCHED |
 // CPUCLOCK_PERTHREAD); see clock_gettime(2) and man-pages' clock_getcpuclockid.
-constexpr clockid_t thread_cpu_clock(uint32_t tid) { return static_cast<clockid_t>(~tid << 3 | 6u); }
+constexpr clockid_t thread_cpu_clock(uint32_t tid) {
+  return static_cast<clockid_t>(~tid << 3 | 6u);
+}
 // The tid in such a clock's number; 0: the calling thread's.
 constexpr int tid_of_clock(clockid_t clock) {
   return static_cast<int>(~(static_cast<uint32_t>(clock) >> 3 | 0xE0000000u));
