@@ -1,9 +1,10 @@
 // Dead tasks are kept for the next ones, with what malloc has cached for them.
+#include "scheduler/task_pool.h"
+
 #include <gtest/gtest.h>
 #include <malloc.h>
 
 #include "platform/clock.h"
-#include "scheduler/task_pool.h"
 #include "unit/scheduler_fixture.h"
 
 namespace wisp::test {
