@@ -7,6 +7,7 @@
 #include "interpose/process.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include <new>
@@ -115,6 +116,22 @@ WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   vfork_child_unblock();
   FullWeight inherited(calling_task());
   return real::execvp(file, argv);
+}
+
+// ---- debuggers: the kernel's tracer is the thread that has attached (ptrace(2)) ---------------
+
+WISP_EXPORT long ptrace(__ptrace_request request, ...) noexcept {
+  va_list list;
+  va_start(list, request);
+  pid_t pid = va_arg(list, pid_t);
+  void* address = va_arg(list, void*);
+  void* data = va_arg(list, void*);
+  va_end(list);
+  real::ensure();
+  // From now on it stays where it is, until it ends (task_main).
+  WispTask* task = calling_task();
+  if (task != nullptr && task->stays_here == 0) ++task->stays_here;
+  return real::ptrace(request, pid, address, data);
 }
 
 // ---- the end ---------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ void task_main(WispTask* self) {
   void* result = call_start_routine(self);
   if (!interposing()) exit(0);  // a forked child's only thread has ended
   thread_block_exit_hooks(&self->block);
+  self->stays_here = 0;  // ptrace
   exit_current(self, result);
 }
 

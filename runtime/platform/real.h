@@ -15,6 +15,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>

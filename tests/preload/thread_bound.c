@@ -132,6 +132,26 @@ static void* traces(void* unused) {
   return unused;
 }
 
+// ---- a tracer is one thread: the one that has attached
+
+static void* attaches(void* unused) {
+  siginfo_t info;
+  pid_t pid = fork();
+  if (pid == 0)
+    for (;;) pause();
+  CHECK(ptrace(PTRACE_ATTACH, pid, NULL, NULL) == 0);
+  CHECK(waitpid(pid, NULL, 0) == pid);
+  for (int i = 0; i < 20; ++i) {
+    sleep_ms(1);  // others run here meanwhile
+    sched_yield();
+    CHECK(ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) == 0 && info.si_signo == SIGSTOP);
+  }
+  CHECK(ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0);
+  CHECK(kill(pid, SIGKILL) == 0);
+  CHECK(waitpid(pid, NULL, 0) == pid);
+  return unused;
+}
+
 int main(void) {
   check_tasks();
   for (int round = 0; round < 5; ++round) {
@@ -143,6 +163,8 @@ int main(void) {
     for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? uses_rings : wants_rseq, NULL);
     for (int i = 0; i < 6; ++i) join(t[i]);
     join(java(traces, NULL));
+    for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? attaches : is_ordinary, NULL);
+    for (int i = 0; i < 6; ++i) join(t[i]);
   }
   return 0;
 }
