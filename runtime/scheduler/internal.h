@@ -241,8 +241,8 @@ inline void trim_notice(const Carrier* c) {
       trim_moves(*c) - c->trim_moves.load(std::memory_order_relaxed) > kWorthAPass)
     sysmon_notice_slow();
 }
-// A task that was handed off goes to wait: no carrier counts that. SysMonitor is told at once, at
-// most once per pass: such a task has left its kernel thread, which costs more.
+// A task that was handed off goes to wait, which no carrier counts, or one ends. SysMonitor is told
+// at once, at most once per pass: such a task has left its kernel thread, which costs more.
 void trim_parked_elsewhere();
 
 // --- task_pool.cpp

@@ -295,6 +295,7 @@ void task_recycle(WispTask* t) {
   fiber_destroy(&t->fiber);
 #endif
   t->deep_part = true;
+  trim_parked_elsewhere();  // SysMonitor has to look, if this is the last that happens
   uint32_t pooled;
   {
     SpinGuard lock(g_pool_lock);

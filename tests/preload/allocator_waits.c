@@ -50,13 +50,15 @@ static void* creates(void* unused) {
   while (!g_killed) sleep_ms(1);
   return unused;
 }
-static void* kills_in_allocator(void* creator) {
+static _Atomic pthread_t g_creator;
+static void* kills_in_allocator(void* unused) {
+  while (g_creator == 0) sleep_ms(1);
   // Where libc has a block at hand nothing is allocated, and the creator waits for us.
   for (int i = 0; i < 200 && g_calls == 0; ++i) sleep_ms(1);
   sleep_ms(20);
-  CHECK(pthread_kill((pthread_t)creator, SIGUSR1) == 0);
+  CHECK(pthread_kill(g_creator, SIGUSR1) == 0);
   g_killed = 1;
-  return NULL;
+  return unused;
 }
 
 // The signal comes while the creator waits for the allocator's mutex.
@@ -66,8 +68,10 @@ static void signalled_in_allocator(void) {
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
-  pthread_t holder = java(holds, NULL), creator = java(creates, NULL);
-  pthread_t killer = java(kills_in_allocator, (void*)creator);
+  // Nobody else is made while making waits.
+  pthread_t killer = java(kills_in_allocator, NULL);
+  pthread_t creator = java(creates, NULL), holder = java(holds, NULL);
+  g_creator = creator;
   join(killer);
   join(holder);
   join(creator);
