@@ -88,6 +88,7 @@ void forget(DIR* dir) {
     SpinGuard guard(g_lock);
     ThreadList** p = place_of(dir);
     list = *p;
+    if (list == nullptr) return;  // by another thread, which must not
     *p = list->next;
     g_count.fetch_sub(1, std::memory_order_relaxed);
   }
