@@ -81,14 +81,14 @@ ThreadList* watched(DIR* dir) {
 }
 
 void forget(DIR* dir) {
-  if (watched(dir) == nullptr) return;
+  if (WISP_LIKELY(g_count.load(std::memory_order_relaxed) == 0) || !among_tasks()) return;
   ThreadList* list;
   {
     RuntimeEntry entry;
     SpinGuard guard(g_lock);
     ThreadList** p = place_of(dir);
     list = *p;
-    if (list == nullptr) return;  // by another thread, which must not
+    if (list == nullptr) return;  // another folder
     *p = list->next;
     g_count.fetch_sub(1, std::memory_order_relaxed);
   }

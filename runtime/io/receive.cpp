@@ -11,6 +11,7 @@
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
+#include "sync/words.h"
 
 namespace wisp::io {
 
@@ -211,9 +212,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
   };
   if (call.straight()) return once(messages, count, flags, timeout);
   auto plain = [&] { return once(messages, count, flags, timeout); };
-  bool bad_limit =
-      timeout != nullptr &&
-      (timeout->tv_sec < 0 || static_cast<unsigned long>(timeout->tv_nsec) >= 1000000000ul);
+  bool bad_limit = timeout != nullptr && (timeout->tv_sec < 0 || !valid_nsec(*timeout));
   if (!call.has_record() || count == 0 || bad_limit || has_low_water(call)) return call.make(plain);
   // As in the kernel, the timeout is looked at after each message only (recvmmsg(2), BUGS).
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
@@ -228,8 +227,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
       if (deadline != kForever && monotonic_ns() >= deadline) break;
       continue;
     }
-    if (r == -EAGAIN && shut_down(call)) return done != 0 ? done : call.make(plain);
-    if (r == -EAGAIN) r = call.wait(seen);
+    if (r == -EAGAIN) r = shut_down(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
     if (r == 0 && (done == 0 || !call.restarts())) continue;
     if (done != 0) break;
     if (r != BlockingCall::kMakeTheCall) return r;

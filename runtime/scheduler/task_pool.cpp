@@ -260,28 +260,31 @@ static char* end_of_stack(const WispTask* t) {
   return t->block.low != nullptr ? static_cast<char*>(t->block.low) : t->stack.base + t->stack.size;
 }
 
-// g_pool_lock held. One that has ended since the last look, out of its list; null: none.
+// Those that have ended since the last look, out of their lists, kMaxWarm at most: in one walk,
+// since there may be thousands that have been looked at.
 static WispTask* take_deep() {
+  SpinGuard lock(g_pool_lock);
+  WispTask* taken = nullptr;
+  uint32_t count = 0;
   for (WispTask*& list : g_complete)
-    for (WispTask** p = &list; *p != nullptr; p = &(*p)->queue_next) {
+    for (WispTask** p = &list; *p != nullptr && count < kMaxWarm;) {
       WispTask* t = *p;
-      if (!t->deep_part || !t->on_cpu.clear()) continue;
+      if (!t->deep_part || !t->on_cpu.clear()) {
+        p = &t->queue_next;
+        continue;
+      }
       *p = t->queue_next;
-      --g_complete_count;
-      return t;
+      t->queue_next = taken;
+      taken = t;
+      ++count;
     }
-  return nullptr;
+  g_complete_count -= count;
+  return taken;
 }
 
 void pool_drop_deep() {
-  // Those that end meanwhile have their turn next time.
-  for (uint32_t i = 0; i < kMaxWarm; ++i) {
-    WispTask* t;
-    {
-      SpinGuard lock(g_pool_lock);
-      t = take_deep();
-    }
-    if (t == nullptr) return;
+  for (WispTask *t = take_deep(), *next; t != nullptr; t = next) {
+    next = t->queue_next;
     stack_drop_deep(t->stack, end_of_stack(t));
     t->deep_part = false;
     SpinGuard lock(g_pool_lock);
