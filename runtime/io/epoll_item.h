@@ -48,6 +48,8 @@ struct EpollSet {
   EpollItem* unused = nullptr;
   // The kernel's instance has entries in this life, too.
   std::atomic<bool> mixed{false};
+  // Looks while it was. relaxed: only who comes first.
+  std::atomic<uint32_t> turns{0};
   // Looks with a timeout of 0 since the last wait. relaxed: only a measure.
   std::atomic<uint32_t> looks{0};
   // Where its descriptors are registered if they were nowhere before, so that one group of carriers

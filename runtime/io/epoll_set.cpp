@@ -2,6 +2,8 @@
 // epoll_set.h and epoll_item.h.
 #include <errno.h>
 
+#include <algorithm>
+
 #include "io/epoll_item.h"
 #include "scheduler/poller.h"
 
@@ -175,14 +177,19 @@ long epoll_look(int epoll, Descriptor* d, epoll_event* events, int max, Look how
   if (set == nullptr) return epoll_kernel_look(epoll, events, max);
   uint32_t looks = how == Look::Exactly ? set->looks.load(std::memory_order_relaxed) + 1 : 0;
   set->looks.store(looks, std::memory_order_relaxed);
+  // Where there is room for fewer events than one kind always has, the kinds come first by turns.
+  bool asked = set->mixed.load(std::memory_order_acquire) &&
+               (set->turns.fetch_add(1, std::memory_order_relaxed) & 1) != 0;
+  long first = asked ? std::max(epoll_kernel_look(epoll, events, max), 0L) : 0;
+  if (first == max) return first;
   int n = -1;
   if (looks == 0 || (looks <= kLooksOfPoller && settled(set, life_of(s))))
-    n = collect(set, life_of(s), events, max);
+    n = collect(set, life_of(s), events + first, max - static_cast<int>(first));
   if (WISP_UNLIKELY(n < 0)) {
     epoll_surrender(epoll);
-    return epoll_kernel_look(epoll, events, max);
+    return first != 0 ? first : epoll_kernel_look(epoll, events, max);
   }
-  if (n == max || !set->mixed.load(std::memory_order_acquire)) return n;
+  if (asked || n == max || !set->mixed.load(std::memory_order_acquire)) return first + n;
   long more = epoll_kernel_look(epoll, events + n, max - n);
   return n == 0 ? more : more > 0 ? n + more : n;
 }

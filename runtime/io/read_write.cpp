@@ -116,6 +116,10 @@ WISP_NOINLINE long read_any(int fd, void* buffer, size_t size) {
   return read_vector(fd, &one, 1);
 }
 WISP_NOINLINE long write_any(int fd, const void* buffer, size_t size) {
+  if (WISP_UNLIKELY(size == 0) && BlockingCall(fd, Direction::Out).kind() == kSocket) {
+    long r = send(fd, buffer, 0, 0, nullptr, 0);
+    if (r != -ENOTSOCK) return r;
+  }
   iovec one{const_cast<void*>(buffer), size};
   return write_vector(fd, &one, 1);
 }
@@ -169,6 +173,9 @@ long write_vector(int fd, const iovec* parts, int count) {
     BlockingCall call(fd, Direction::Out);
     if (!call.has_record()) return call.make([&] { return write_once(fd, parts, count); });
     if (WISP_LIKELY(call.kind() == kSocket)) {
+      // Of no bytes at all, send makes a datagram where writev does nothing.
+      if (WISP_UNLIKELY(total(parts, count) == 0))
+        return kernel::call(SYS_writev, fd, reinterpret_cast<long>(parts), count);
       long r = write_socket(fd, parts, count);
       if (WISP_LIKELY(r != -ENOTSOCK)) return r;
       relearn(call);

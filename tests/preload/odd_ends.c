@@ -10,6 +10,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 
 #include "preload.h"
 
@@ -144,6 +145,16 @@ static void* refused(void* unused) {
   while (send(pair[0], g_bytes, sizeof g_bytes, MSG_DONTWAIT) > 0) {
   }
   CHECK(sendfile(pair[0], file, NULL, 0) == 0);
+
+  // No bytes: writev does nothing, write sends an empty datagram.
+  int two[2];
+  CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, two) == 0);
+  struct iovec empty[2] = {{bytes, 0}, {bytes, 0}};
+  CHECK(writev(two[0], empty, 2) == 0 && writev(two[0], empty, 1) == 0);
+  CHECK(recv(two[1], bytes, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+  CHECK(write(two[0], bytes, 0) == 0 && recv(two[1], bytes, 1, MSG_DONTWAIT) == 0);
+  close(two[0]);
+  close(two[1]);
   const int all[] = {listener, timer, epoll, event, datagram, pair[0], pair[1], file};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) close(all[i]);
   return unused;
@@ -199,10 +210,36 @@ static void* nested(void* unused) {
   return unused;
 }
 
+// Entries of both kinds: with room for one event each of two that are always ready comes.
+static void* mixed(void* unused) {
+  int mine[2], shared[2], epoll = epoll_create1(EPOLL_CLOEXEC);
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, mine) == 0);
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, shared) == 0);
+  int copy = dup(shared[0]);
+  for (int i = 0; i < 2; ++i) {
+    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = i}};
+    CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, i == 0 ? mine[0] : shared[0], &event) == 0);
+    CHECK(write(i == 0 ? mine[1] : shared[1], "x", 1) == 1);
+  }
+  for (int timeout = 0; timeout <= 10000; timeout += 10000) {
+    int came[2] = {0, 0};
+    for (int i = 0; i < 20; ++i) {
+      struct epoll_event event;
+      CHECK(epoll_wait(epoll, &event, 1, timeout) == 1);
+      ++came[event.data.fd];
+    }
+    CHECK(came[0] > 0 && came[1] > 0);
+  }
+  const int all[] = {mine[0], mine[1], shared[0], shared[1], copy, epoll};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) close(all[i]);
+  return unused;
+}
+
 int main(void) {
   local_senders();
   receivers();
   join(java(refused, NULL));
   join(java(nested, NULL));
+  join(java(mixed, NULL));
   return 0;
 }
