@@ -14,7 +14,7 @@ process, so core files work as well.
 import gdb
 from gdb.unwinder import Unwinder
 
-FIRST_TID = 1 << 22
+ALL_TIDS = 3 << 22  # kLastTaskTid - kFirstTaskTid + 1
 STATES = ["created", "ready", "running", "parked", "dead"]
 # Offsets in the saved frame; rsp itself is behind it.
 SAVED = {"r12": 8, "r13": 16, "r14": 24, "r15": 32, "rbx": 40, "rbp": 48, "rip": 56}
@@ -43,7 +43,8 @@ def tasks():
 
 
 def number(task):
-    return int(task["tid"]) - FIRST_TID + 1
+    first, tid = int(gdb.parse_and_eval("wisp::g_first_tid")), int(task["tid"])
+    return tid - first + 1 if tid >= first else tid - first + 1 + ALL_TIDS
 
 
 def carrier_of(task):

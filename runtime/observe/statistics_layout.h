@@ -126,7 +126,7 @@ constexpr uint32_t kSocketSize = 48;                 // "[39 characters]:65535"
 
 struct TaskRecord {
   uint64_t address;  // of the WispTask
-  uint32_t id;       // 1, 2, ... : tid - 0x400000 + 1
+  uint32_t id;       // 1, 2, ... : task_number(tid)
   uint32_t tid;      // what gettid() says: `nid` in a thread dump
   State state;
   WaitFor wait_for;

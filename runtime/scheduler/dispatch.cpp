@@ -22,7 +22,8 @@ namespace wisp {
 constexpr uint64_t kTrustedSliceUs = 300;
 
 uint64_t measured_cpu(const Worker* w, uint64_t wall) {
-  uint64_t used = ns_to_ticks(kernel_thread_cpu_ns(w->tid.load(std::memory_order_relaxed)));
+  int tid = w->tid.load(std::memory_order_relaxed);  // 0: it has just ended
+  uint64_t used = tid != 0 ? ns_to_ticks(kernel_thread_cpu_ns(tid)) : 0;
   uint64_t had =
       w->cpu_seen.load(std::memory_order_relaxed) + w->cpu_charged.load(std::memory_order_relaxed);
   uint64_t mine = used > had ? used - had : 0;

@@ -70,6 +70,12 @@ void switch_out_for(WispTask* self, WispTask* chosen);
 // Of `wall` ticks that a task has been on `w` up to now, those that the processor spent on it.
 // Reads the kernel's clock.
 uint64_t measured_cpu(const Worker* w, uint64_t wall);
+// A value of WispTask::cpu_told.
+constexpr int kToldBits = 56;
+constexpr uint64_t cpu_told_by(uint32_t tid, uint64_t ns) {
+  return uint64_t{tid} << kToldBits | ns;
+}
+
 // --- blocking_region.cpp: a task that blocks in the kernel; called by itself, inside the runtime
 // Its carrier, if it has one, goes to others.
 void leave_carrier(WispTask* task);

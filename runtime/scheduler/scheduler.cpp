@@ -175,7 +175,21 @@ void runtime_leave_slow(ThreadSelf& self) {
   if (g_deliver_signals != nullptr) g_deliver_signals(self);
 }
 
+// What was computed, or more if somebody was told more. relaxed: who asks later, by whatever orders
+// the two, sees what was told before.
+static uint64_t never_back(const WispTask* task, uint32_t tid, uint64_t told, uint64_t ns) {
+  ns &= (uint64_t{1} << kToldBits) - 1;
+  for (;;) {
+    if (told >> kToldBits != (tid & 0xff)) return ns;  // of another life
+    uint64_t wanted = cpu_told_by(tid, ns);
+    if (told >= wanted) return told - cpu_told_by(tid, 0);
+    if (task->cpu_told.compare_exchange_weak(told, wanted, std::memory_order_relaxed)) return ns;
+  }
+}
+
 uint64_t task_cpu_ns(const WispTask* task) {
+  uint32_t tid = task->tid;
+  uint64_t told = task->cpu_told.load(std::memory_order_relaxed);
   uint64_t charged = 0, running = 0;
   // Again when it was switched meanwhile; a torn answer after that is off by one slice.
   for (int attempt = 0; attempt < 4; ++attempt) {
@@ -188,7 +202,7 @@ uint64_t task_cpu_ns(const WispTask* task) {
         task->worker.load(std::memory_order_relaxed) == w)
       break;
   }
-  return ticks_to_ns(charged + running);
+  return never_back(task, tid, told, ticks_to_ns(charged + running));
 }
 
 uintptr_t task_worker_tp(const WispTask* task) {
@@ -258,6 +272,7 @@ bool scheduler_start(const SchedulerConfig& config) {
   if (s.config.carriers < 1) s.config.carriers = 1;
   if (s.config.stack_size == 0) s.config.stack_size = 1u << 20;
   clock_calibrate();
+  choose_first_tid();
   g_chaos = s.config.chaos_seed;
   uint32_t n = static_cast<uint32_t>(s.config.carriers);
   void* memory = nullptr;

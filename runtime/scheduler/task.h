@@ -118,6 +118,9 @@ struct alignas(kCacheLine) WispTask {
   // --- counters, written by the runner, read by observers
   std::atomic<uint64_t> queued_ticks{0}, queued_samples{0};  // in queues, of one wake in sixteen
   std::atomic<uint64_t> cpu_ticks{0};  // time on a carrier or worker, up to the last switch
+  // The most that any reader was told (ns), so that the clock never goes back; with the low bits of
+  // the tid: the struct may have a new thread meanwhile.
+  mutable std::atomic<uint64_t> cpu_told{0};
   std::atomic<uint64_t> times_stolen{0};
   std::atomic<uint64_t> times_steal_failed{0};  // a thief came for it and was too late
   std::atomic<uint64_t> times_handed_off{0};    // gave its carrier away before a blocking call

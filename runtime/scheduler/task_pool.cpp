@@ -16,6 +16,7 @@ bool (*g_task_exiting)(WispTask*) = nullptr;
 void (*g_task_timers_end)(WispTask*) = nullptr;
 
 static std::atomic<WispTask*> g_all{nullptr};
+uint32_t g_first_tid = kFirstTaskTid;
 static std::atomic<uint32_t> g_next_tid{kFirstTaskTid};
 
 // Leaf lock. Complete tasks (with stack and block), in lists by the size of their stacks, so that
@@ -47,7 +48,7 @@ static bool holds_place(const WispTask* t, uint32_t tid) {
          t->state.load(std::memory_order_relaxed) != TaskState::Dead;
 }
 
-// After a quarter of a billion the numbers begin anew: who lives since then holds his place.
+// At the end of their room the numbers begin anew: who lives since then holds his place.
 static void give_tid(WispTask* t) {
   for (uint32_t passed_over = 0;;) {
     uint32_t tid = g_next_tid.fetch_add(1, std::memory_order_relaxed);
@@ -65,6 +66,17 @@ static void give_tid(WispTask* t) {
     place_of(tid).store(t, std::memory_order_release);
     return;
   }
+}
+
+void choose_first_tid() {
+  uint32_t chance = 0;
+  constexpr long kNonBlock = 1;  // GRND_NONBLOCK
+  if (kernel::call(SYS_getrandom, reinterpret_cast<long>(&chance), sizeof chance, kNonBlock) !=
+      sizeof chance)
+    chance = static_cast<uint32_t>(kernel::getpid()) * 0x9E3779B9u ^ static_cast<uint32_t>(ticks());
+  constexpr uint32_t kStep = 64;
+  g_first_tid = kFirstTaskTid + chance % ((kLastTaskTid - kFirstTaskTid + 1) / kStep) * kStep;
+  g_next_tid.store(g_first_tid, std::memory_order_relaxed);
 }
 
 void next_task_tid(uint32_t tid) { g_next_tid.store(tid, std::memory_order_relaxed); }
@@ -234,6 +246,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->wake_to_park = initial_wake_to_park();
   t->slice_mean.store(0, std::memory_order_relaxed);
   t->cpu_ticks.store(0, std::memory_order_relaxed);
+  t->cpu_told.store(cpu_told_by(t->tid, 0), std::memory_order_relaxed);
   t->times_run.store(0, std::memory_order_relaxed);
   t->queued_ticks.store(0, std::memory_order_relaxed);
   t->queued_samples.store(0, std::memory_order_relaxed);
@@ -347,7 +360,9 @@ WispTask* task_of_tid(int tid) {
 
 WispTask* task_of_clock(clockid_t clock) {
   if (clock == CLOCK_THREAD_CPUTIME_ID) return current_task();
-  if (clock >= 0 || (clock & 7) != 6) return nullptr;
+  // A thread's, by the kernel's MAKE_THREAD_CPUCLOCK; of whichever of its three kinds of time,
+  // since there is one measure only. (JDK 26 asks for the second, CPUCLOCK_VIRT, user time.)
+  if (clock >= 0 || (clock & 4) == 0 || (clock & 3) == 3) return nullptr;
   int tid = tid_of_clock(clock);
   return tid == 0 ? current_task() : task_of_tid(tid);
 }

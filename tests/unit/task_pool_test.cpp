@@ -62,7 +62,7 @@ uint32_t tid_of_a_task() {
   return tid;
 }
 
-// After a quarter of a billion threads. Those that live keep theirs: `main` has the first.
+// After twelve million threads. Those that live keep theirs: `main` has the first.
 TEST(TaskPool, TidsBeginAnewButForTheLiving) {
   static_assert(static_cast<int>(thread_cpu_clock(kLastTaskTid)) < 0);
   uint32_t reached = tid_of_a_task();
@@ -99,6 +99,27 @@ TEST(TaskPool, TidsBeginAnewButForTheLiving) {
     ParkingLot::unpark(&go, ~0u);
   }
   done.wait();
+  next_task_tid(reached + (1u << 17));
+}
+
+// libc knows the holder of a mutex that two processes have in common by his tid.
+TEST(TaskPool, ProcessesBeginAtPlacesOfTheirOwn) {
+  uint32_t mine = g_first_tid, reached = tid_of_a_task();
+  EXPECT_EQ(task_number(mine), 1u);
+  EXPECT_EQ(task_number(mine + 1), 2u);
+  int same = 0;
+  for (int i = 0; i < 20; ++i) {
+    uint32_t before = g_first_tid;
+    choose_first_tid();
+    EXPECT_GE(g_first_tid, kFirstTaskTid);
+    EXPECT_LE(g_first_tid, kLastTaskTid);
+    same += before == g_first_tid ? 1 : 0;
+    // The first of all comes behind the last of all, but where it is the first itself.
+    EXPECT_EQ(task_number(kFirstTaskTid),
+              g_first_tid == kFirstTaskTid ? 1 : task_number(kLastTaskTid) + 1);
+  }
+  EXPECT_LT(same, 3);
+  g_first_tid = mine;
   next_task_tid(reached + (1u << 17));
 }
 
