@@ -176,6 +176,7 @@ static bool in_kernel_set(const Descriptor* d) {
 int descriptor_replacing(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return -1;
+  d->replacing.store(1);  // SameFile
   // Entries of epoll instances end now: a look in between would ask about the new file.
   if (d->pollers.load() != nullptr) {
     RuntimeEntry entry;
@@ -209,6 +210,7 @@ void descriptor_replaced(int fd, int kept) {
   if (d == nullptr) return;
   bool looked_at = in_kernel_set(d);
   next_life(d, 0, kept);
+  d->replacing.store(0);
   if (WISP_UNLIKELY(looked_at)) pump_turn_out();
 }
 

@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "io/descriptor.h"
 #include "io/disk_history.h"
 #include "io/ring.h"
 #include "platform/kernel.h"
@@ -73,7 +74,8 @@ long timed_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off_
 }
 
 // Fetches what an asked read left of v, `done` bytes being there. Returns the new total.
-long complete(DiskHistory& h, int fd, const iovec* v, int n, size_t done, off_t offset) {
+long complete(DiskHistory& h, const SameFile& file, int fd, const iovec* v, int n, size_t done,
+              off_t offset) {
   size_t skip = done;
   for (int i = 0; i < n; ++i) {
     if (skip >= v[i].iov_len) {
@@ -82,7 +84,7 @@ long complete(DiskHistory& h, int fd, const iovec* v, int n, size_t done, off_t 
     }
     iovec rest{static_cast<char*>(v[i].iov_base) + skip, v[i].iov_len - skip};
     skip = 0;
-    while (rest.iov_len != 0) {
+    while (rest.iov_len != 0 && file.still()) {
       off_t at = offset < 0 ? kFilePosition : offset + static_cast<off_t>(done);
       long r = ask(fd, &rest, 1, at);
       if (r == -EAGAIN) {
@@ -101,6 +103,7 @@ long complete(DiskHistory& h, int fd, const iovec* v, int n, size_t done, off_t 
 
 long asking_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off_t offset) {
   if (size > kMostPerCall) size = kMostPerCall;
+  SameFile file(fd);
   long r = ask(fd, v, n, offset);
   if (WISP_LIKELY(r == static_cast<long>(size))) {
     h.hit();
@@ -112,7 +115,7 @@ long asking_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off
       h.hit();
       return r;
     }
-    return complete(h, fd, v, n, static_cast<size_t>(r), offset);
+    return complete(h, file, fd, v, n, static_cast<size_t>(r), offset);
   }
   if (r == 0) {
     h.hit();
@@ -123,7 +126,7 @@ long asking_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size, off
     r = away_read(fd, v, n, offset);
     // The kernel may give up half-way where a plain read would not.
     if (r > 0 && static_cast<size_t>(r) < size)
-      return complete(h, fd, v, n, static_cast<size_t>(r), offset);
+      return complete(h, file, fd, v, n, static_cast<size_t>(r), offset);
     return r;
   }
   if (r == -EOPNOTSUPP) {

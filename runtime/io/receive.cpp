@@ -41,11 +41,20 @@ long receive_once(int fd, void* buffer, size_t size, int flags, sockaddr* from, 
                       flags, reinterpret_cast<long>(from), reinterpret_cast<long>(length));
 }
 
-// Whether MSG_WAITALL makes the call wait for more than one piece: on streams, but a local one does
-// not wait while it peeks (Linux's unix_stream_read_generic).
-bool waits_for_all(int fd, int flags) {
-  if ((flags & MSG_WAITALL) == 0 || socket_option(fd, SO_TYPE) != SOCK_STREAM) return false;
-  return (flags & MSG_PEEK) == 0 || socket_option(fd, SO_DOMAIN) != AF_UNIX;
+// Whether MSG_WAITALL makes the call wait for more than one piece: on streams. Local: pieces that
+// the call puts together must be of one sender, and descriptors come with the last of them, so only
+// the kernel's own call will do (Linux's unix_stream_read_generic; it does not wait while it peeks).
+enum class Whole { No, Pieces, KernelsCall };
+Whole waits_for_all(int fd, int flags) {
+  if ((flags & MSG_WAITALL) == 0 || socket_option(fd, SO_TYPE) != SOCK_STREAM) return Whole::No;
+  if (socket_option(fd, SO_DOMAIN) != AF_UNIX) return Whole::Pieces;
+  return (flags & MSG_PEEK) != 0 ? Whole::No : Whole::KernelsCall;
+}
+
+// Urgent data comes next: what is before it is not put together with what is behind.
+bool at_mark(const BlockingCall& call) {
+  int at = 0;
+  return kernel::call(SYS_ioctl, call.fd(), SIOCATMARK, reinterpret_cast<long>(&at)) == 0 && at != 0;
 }
 
 size_t total(const iovec* parts, size_t count) {
@@ -99,7 +108,8 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
     if (r > 0) {
       if (!peek) done += static_cast<size_t>(r);
       size_t have = peek ? static_cast<size_t>(r) : done;
-      if (have >= size) return static_cast<long>(have);
+      if (have >= size || at_mark(call)) return static_cast<long>(have);
+      if (!peek && !call.hold()) return static_cast<long>(done);
       if (!peek) continue;
       // A socket that is not the process's own is registered anew for each wait, and each time that
       // makes an event of the bytes that are there.
@@ -136,8 +146,11 @@ long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, sockl
   BlockingCall call(fd, Direction::In);
   auto plain = [&] { return receive_once(call.fd(), buffer, size, flags, from, from_length); };
   if (!call.has_record() || has_low_water(call)) return call.make(plain);
-  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && !call.straight() && size != 0 &&
-      waits_for_all(fd, flags))
+  Whole whole = WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && !call.straight() && size != 0
+                    ? waits_for_all(fd, flags)
+                    : Whole::No;
+  if (whole == Whole::KernelsCall) return call.make(plain);
+  if (whole == Whole::Pieces)
     return receive_all(
         call, size, (flags & MSG_PEEK) != 0,
         [&](size_t done) {
@@ -172,8 +185,11 @@ long receive_message(int fd, msghdr* m, int flags) {
   if (call.straight()) return once(m, flags);
   auto plain = [&] { return once(m, flags); };
   if (!call.has_record() || has_low_water(call)) return call.make(plain);
-  if (WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && m->msg_iovlen <= IOV_MAX &&
-      waits_for_all(fd, flags)) {
+  Whole whole = WISP_UNLIKELY((flags & MSG_WAITALL) != 0) && m->msg_iovlen <= IOV_MAX
+                    ? waits_for_all(fd, flags)
+                    : Whole::No;
+  if (whole == Whole::KernelsCall) return call.make(plain);
+  if (whole == Whole::Pieces) {
     size_t size = total(m->msg_iov, m->msg_iovlen);
     const msghdr asked = *m;  // the kernel writes lengths, and a peek asks again
     auto take = [&](size_t done) {
@@ -217,6 +233,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
   // As in the kernel, the timeout is looked at after each message only (recvmmsg(2), BUGS).
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   bool one = (flags & MSG_WAITFORONE) != 0;
+  SameFile file(fd);
   unsigned done = 0;
   for (;;) {
     uint32_t seen = call.word();
@@ -225,6 +242,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
       done += static_cast<unsigned>(r);
       if (done == count || one) break;
       if (deadline != kForever && monotonic_ns() >= deadline) break;
+      if (!file.still()) break;
       continue;
     }
     if (r == -EAGAIN) r = shut_down(call) ? BlockingCall::kMakeTheCall : call.wait(seen);

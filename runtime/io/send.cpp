@@ -58,7 +58,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
       // Only streams send a part (and a stream takes at least one byte, or says EAGAIN).
-      if (done >= size || r == 0) return sent(call, static_cast<long>(done));
+      if (done >= size || r == 0 || !call.hold()) return sent(call, static_cast<long>(done));
       limit_piece(&call);
       continue;
     }
@@ -93,7 +93,7 @@ long send_message(int fd, const msghdr* m, int flags) {
                              rest.msg_iov->iov_len - offset, flags | MSG_DONTWAIT, nullptr, 0);
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
-      if (done >= size || r == 0) return sent(call, static_cast<long>(done));
+      if (done >= size || r == 0 || !call.hold()) return sent(call, static_cast<long>(done));
       limit_piece(&call);
       // Descriptors and credentials went with the first byte.
       rest.msg_control = nullptr;
@@ -125,8 +125,9 @@ long send_messages(int fd, mmsghdr* messages, unsigned count, int flags) {
   // Datagrams go as many at once as there is room for; the one that would wait goes alone. A stream
   // might take the last one in part, so there they all go alone.
   bool whole = !call.is(kTcp) && socket_option(fd, SO_TYPE) != SOCK_STREAM;
+  SameFile file(fd);
   unsigned done = 0;
-  while (done < count) {
+  while (done < count && (done == 0 || file.still())) {
     if (whole) {
       long r = kernel::call(SYS_sendmmsg, fd, reinterpret_cast<long>(messages + done), count - done,
                             flags | MSG_DONTWAIT);
@@ -134,6 +135,8 @@ long send_messages(int fd, mmsghdr* messages, unsigned count, int flags) {
         done += static_cast<unsigned>(r);
         continue;
       }
+      // Said once, it is not said to the next attempt.
+      if (r != -EAGAIN) return done != 0 ? static_cast<long>(done) : r;
     }
     long r = send_message(fd, &messages[done].msg_hdr, flags);
     if (r < 0) return done != 0 ? static_cast<long>(done) : r;

@@ -1,7 +1,8 @@
-// sendfile to a stream socket: piece by piece, each when there is room for it, so that a slow
-// reader at the other end holds no kernel thread. A blocking sendfile has no flag for "as much as
-// goes now" but O_NONBLOCK, which others would see. A piece may still wait, most of all for a file
-// that is not cached: then the next ones are made in a BlockingRegion.
+// sendfile to a TCP socket: piece by piece, each when there is room for it, so that a slow reader at
+// the other end holds no kernel thread. A blocking sendfile has no flag for "as much as goes now"
+// but O_NONBLOCK, which others would see. A piece may still wait, most of all for a file that is not
+// cached: then the next ones are made in a BlockingRegion. To a local socket the call is the
+// kernel's own: of its room, and of its shutdown, poll(2) does not tell.
 #include <poll.h>
 
 #include <algorithm>
@@ -18,18 +19,25 @@ namespace {
 
 constexpr size_t kLeast = 4096;
 
-// What a stream socket that poll(2) calls writable takes without waiting, or nearly so: TCP is
-// writable from a third of its buffer on (Linux's sk_stream_is_writeable), a local one from three
-// quarters on. A quarter, because pages are counted, not bytes. If it waits after all, then in a
-// BlockingRegion.
+// What a socket that poll(2) calls writable takes without waiting, or nearly so: TCP is from a third
+// of its buffer on (Linux's sk_stream_is_writeable). A quarter, because pages are counted, not
+// bytes. If it waits after all, then in a BlockingRegion.
 size_t room(int fd) {
   long buffer = socket_option(fd, SO_SNDBUF);
   return std::max(kLeast, buffer > 0 ? static_cast<size_t>(buffer) / 4 : 0);
 }
 
-bool is_stream_socket(const BlockingCall& call) {
-  return call.kind() == kSocket &&
-         (call.is(kTcp) || socket_option(call.fd(), SO_TYPE) == SOCK_STREAM);
+// What is left of the buffer where poll(2) no longer calls it writable, 0: the call would wait. A
+// program may rely on it: two that send each other what the buffers take, and then read.
+size_t last_room(int fd) {
+  uint32_t memory[9] = {};  // SK_MEMINFO_VARS of them
+  constexpr int kSendBuffer = 3, kQueued = 5;
+  socklen_t length = sizeof memory;
+  if (kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_MEMINFO, reinterpret_cast<long>(memory),
+                   reinterpret_cast<long>(&length)) != 0 ||
+      memory[kQueued] >= memory[kSendBuffer])
+    return 0;
+  return std::max(kLeast, size_t{memory[kSendBuffer] - memory[kQueued]} / 2);
 }
 
 }  // namespace
@@ -42,19 +50,24 @@ long send_file(int out, int in, off_t* offset, size_t count) {
                         static_cast<long>(size));
   };
   if (count == 0 || (call.straight() && call.kind() != kDisk)) return once(count);
-  if (!call.has_record() || !is_stream_socket(call)) return call.make([&] { return once(count); });
+  if (!call.has_record() || call.kind() != kSocket || !call.is(kTcp))
+    return call.make([&] { return once(count); });
+  SameFile file(in);
   size_t done = 0;
   for (;;) {
     uint32_t seen = call.word();
     long r;
-    if (ready_now(call.fd(), POLLOUT)) {
-      size_t size = std::min(count - done, room(call.fd()));
+    bool writable = ready_now(call.fd(), POLLOUT);
+    size_t size = writable ? room(call.fd()) : last_room(call.fd());
+    if (size != 0) {
+      size = std::min(count - done, size);
       auto piece = [&] { return once(size); };
       auto in_region = [&] { return call.make(piece); };
       // Outside the runtime, where a kept call is not.
-      r = call.kept() ? in_region() : timed_call(disk_history(in), size, piece, in_region);
+      r = call.kept() || !writable ? in_region()
+                                   : timed_call(disk_history(in), size, piece, in_region);
       if (r > 0) done += static_cast<size_t>(r);
-      if (r > 0 && done < count) continue;
+      if (r > 0 && done < count && call.hold() && file.still()) continue;
     } else {
       r = call.wait(seen);
       if (r == 0 && (done == 0 || !call.ends_with_part())) continue;

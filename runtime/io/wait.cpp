@@ -149,6 +149,8 @@ static uint64_t next_look(uint32_t looks) {
 
 long BlockingCall::wait(uint32_t seen) {
   Wait ready = make_ready(fd_, d_, life(), true);  // also what makes the timeouts known
+  if (WISP_UNLIKELY(ready == Wait::Ended) && go_on_with_held())
+    ready = make_ready(fd_, d_, life(), true);
   if (WISP_UNLIKELY(ready != Wait::Ready))
     return ready == Wait::Ended ? -EBADF : ready == Wait::WouldBlock ? -EAGAIN : kMakeTheCall;
   if (!timed_) {
@@ -164,16 +166,23 @@ long BlockingCall::wait(uint32_t seen) {
     deadline_ = ns != 0 ? monotonic_ns() + ns : kForever;
     timed_ = true;
   }
+  // What is not the process's own is registered anew for each wait, each time an event of all that
+  // it is ready for: with an error that stays the wait would not wait.
+  constexpr uint32_t kInVain = 3;
+  if (WISP_UNLIKELY(in_vain_ > kInVain) && !is(kOwn)) return kMakeTheCall;
   RuntimeEntry entry;
   if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
-  if (!count_caller(d_, life(), true)) return -EBADF;
+  if (!count_caller(d_, life(), true)) return go_on_with_held() ? 0 : -EBADF;
   uint64_t until = deadline_;
   if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
     uint64_t look = next_look(looks_++);
     if (until == kForever || look < until) until = look;
   }
   WakeReason reason = park_on(d_, direction_, seen, until);
-  if (WISP_LIKELY(reason == WakeReason::Unparked)) duty_.woken(d_, direction_);
+  if (WISP_LIKELY(reason == WakeReason::Unparked)) {
+    duty_.woken(d_, direction_);
+    ++in_vain_;
+  }
   Wait signal = reason == WakeReason::Interrupted ? interrupted(entry.task()) : Wait::Ready;
   if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life())) {
     // No duplicate could be had.
@@ -209,16 +218,44 @@ void BlockingCall::leave_runtime() {
   RuntimeEntry deliver;  // what came meanwhile, when this ends
 }
 
+bool BlockingCall::go_on_with_held() {
+  if (held_ < 0 || fd_ == held_ || kept_) return false;
+  d_ = descriptor_get(held_);
+  if (d_ == nullptr) return false;
+  fd_ = held_;
+  state_ = descriptor_know(fd_, d_);
+  return true;
+}
+
+bool BlockingCall::hold() {
+  in_vain_ = 0;
+  if (held_ >= 0 || kept_) return true;
+  int fd = high_duplicate(fd_);
+  if (WISP_LIKELY(SameFile(d_, life()).still())) {
+    held_ = fd;  // none to be had: then it goes on by the number, and asks again each time
+    return true;
+  }
+  if (fd >= 0) kernel::call(SYS_close, fd);
+  return false;
+}
+
 void BlockingCall::let_go() {
-  int last;
-  {
+  int last = -1;
+  if (kept_) {
     RuntimeEntry entry;
     last = kept_release(fd_);
   }
   leave_runtime();
-  if (last < 0) return;
+  // A file that has another descriptor is closed at once.
+  if (held_ >= 0 && fd_ != held_ && last < 0 && SameFile(d_, life()).still()) {
+    kernel::call(SYS_close, held_);
+    return;
+  }
+  if (held_ < 0 && last < 0) return;
+  if (held_ >= 0 && fd_ == held_) descriptor_closing(held_);
   BlockingRegion region;
-  kernel::call(SYS_close, last);
+  if (held_ >= 0) kernel::call(SYS_close, held_);
+  if (last >= 0) kernel::call(SYS_close, last);
 }
 
 }  // namespace wisp::io

@@ -89,7 +89,7 @@ class BlockingCall {
     if (WISP_LIKELY(d_ != nullptr)) state_ = descriptor_know(fd, d_);
   }
   ~BlockingCall() {
-    if (WISP_UNLIKELY(kept_)) let_go();
+    if (WISP_UNLIKELY(kept_ || held_ >= 0)) let_go();
   }
   BlockingCall(const BlockingCall&) = delete;
   BlockingCall& operator=(const BlockingCall&) = delete;
@@ -102,8 +102,9 @@ class BlockingCall {
   }
   // It goes on with a duplicate, inside the runtime: a call that may wait after all needs make().
   bool kept() const { return kept_; }
-  // The number to make the call with: another one after the program's was closed (io/kept.h).
-  int fd() const { return fd_; }
+  // The number to make the call with: another one after the program's was closed (io/kept.h), or
+  // once a part is done.
+  int fd() const { return WISP_UNLIKELY(held_ >= 0) ? held_ : fd_; }
   bool has_record() const { return d_ != nullptr; }
   Kind kind() const { return kind_of(state_); }
   bool is(uint32_t flag) const { return (state_ & flag) != 0; }
@@ -120,6 +121,9 @@ class BlockingCall {
   // After a wait: a call that has done a part is over, because a handler has run, or the descriptor
   // has an error, which is for the next call (another attempt would take it off the socket).
   bool ends_with_part() const { return restarts_ || ready_now(fd_, 0); }
+  // A part is done and there is more to do: from here on the call holds its file, whatever the
+  // number stands for. False: that is something else already, so the call ends with its part.
+  bool hold();
   // The limit counts from the next wait on.
   void begin_limit_anew() { timed_ = false; }
 
@@ -135,13 +139,16 @@ class BlockingCall {
   void let_go();
   void leave_runtime();
   bool go_on_with_kept(uint32_t life);
+  bool go_on_with_held();
 
   int fd_;
   Direction direction_;
   Descriptor* d_;
   uint64_t state_ = 0;
   uint64_t deadline_ = kForever;
+  int held_ = -1;       // a duplicate of its own
   uint32_t looks_ = 0;  // of a wait whose end may have no event
+  uint32_t in_vain_ = 0;  // events since something was done
   bool timed_ = false;  // deadline_ is known
   bool restarts_ = false;
   bool kept_ = false;  // fd_ is a kept duplicate
