@@ -1,8 +1,7 @@
 // What an instance has ready, and how instances and their entries end or become the kernel's. See
 // epoll_set.h and epoll_item.h.
 #include <errno.h>
-
-#include <algorithm>
+#include <limits.h>
 
 #include "io/epoll_item.h"
 #include "scheduler/poller.h"
@@ -62,8 +61,10 @@ class Question {
   pollfd polled_[kAsk];
 };
 
-// Of the items that queue now, up to `max` that are ready; or -1: see Question.
-int collect(EpollSet* set, uint32_t life, epoll_event* out, int max) {
+// Of the items that queue now, up to `max` that are ready; or -1: see Question. `told`: by what the
+// pump has told so far, so that it has to be asked now and then: with something always ready no
+// wait comes in which it is.
+int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told) {
   RuntimeEntry entry;
   int n = 0;
   set->lock.lock();
@@ -89,10 +90,19 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max) {
       if (n == 0) n = -1;
       break;
     }
-    for (int k = 0; k < question.count(); ++k) {
-      uint32_t events;
-      if (EpollItem* i = question.ready(k, &events)) report(i, events, &out[n++]);
+    uint32_t events;
+    bool any = false;
+    for (int k = 0; told && !any && k < question.count(); ++k) any = question.ready(k, &events);
+    if (any) {
+      told = false;
+      set->lock.unlock();
+      // relaxed: as in settled().
+      bool asked = poll_if_due(set->parts.load(std::memory_order_relaxed));
+      set->lock.lock();
+      if (asked) left = set->life == life ? set->ready : 0;  // nothing has been put back yet
     }
+    for (int k = 0; k < question.count(); ++k)
+      if (EpollItem* i = question.ready(k, &events)) report(i, events, &out[n++]);
   }
   bool more = n > 0 && set->ready != 0;
   set->lock.unlock();
@@ -172,19 +182,22 @@ void empty(EpollSet* set, Leave how) {
 
 long epoll_look(int epoll, Descriptor* d, epoll_event* events, int max, Look how) {
   uint64_t s = d != nullptr ? d->state.load(std::memory_order_acquire) : 0;
-  EpollSet* set =
-      is_epoll_instance(s) && max > 0 ? d->epoll.load(std::memory_order_acquire) : nullptr;
+  constexpr int kMost =
+      INT_MAX / static_cast<int>(sizeof(epoll_event));  // more, or less than 1: EINVAL
+  EpollSet* set = is_epoll_instance(s) && max > 0 && max <= kMost
+                      ? d->epoll.load(std::memory_order_acquire)
+                      : nullptr;
   if (set == nullptr) return epoll_kernel_look(epoll, events, max);
   uint32_t looks = how == Look::Exactly ? set->looks.load(std::memory_order_relaxed) + 1 : 0;
   set->looks.store(looks, std::memory_order_relaxed);
   // Where there is room for fewer events than one kind always has, the kinds come first by turns.
   bool asked = set->mixed.load(std::memory_order_acquire) &&
                (set->turns.fetch_add(1, std::memory_order_relaxed) & 1) != 0;
-  long first = asked ? std::max(epoll_kernel_look(epoll, events, max), 0L) : 0;
-  if (first == max) return first;
+  long first = asked ? epoll_kernel_look(epoll, events, max) : 0;
+  if (first < 0 || first == max) return first;
   int n = -1;
   if (looks == 0 || (looks <= kLooksOfPoller && settled(set, life_of(s))))
-    n = collect(set, life_of(s), events + first, max - static_cast<int>(first));
+    n = collect(set, life_of(s), events + first, max - static_cast<int>(first), how == Look::Told);
   if (WISP_UNLIKELY(n < 0)) {
     epoll_surrender(epoll);
     return first != 0 ? first : epoll_kernel_look(epoll, events, max);

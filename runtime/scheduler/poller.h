@@ -69,5 +69,9 @@ void poller_start(const Poller* poller);
 // taken some and not delivered them yet. The second waits until it has; false: it does not soon.
 bool drain_events(PumpParts parts);
 bool settle_events(PumpParts parts);
+// For who has something to do without a wait, again and again: those of these parts in which nobody
+// has looked for as long as busy carriers let pass. Whether any was looked at. Where the above may
+// be called.
+bool poll_if_due(PumpParts parts);
 
 }  // namespace wisp

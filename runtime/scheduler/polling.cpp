@@ -276,6 +276,19 @@ bool drain_events(PumpParts parts) {
   return all;
 }
 
+bool poll_if_due(PumpParts parts) {
+  WispTask* self = current_task();
+  uint64_t now = ticks();
+  bool any = false;
+  for (; parts != 0; parts &= parts - 1) {
+    uint32_t part = static_cast<uint32_t>(__builtin_ctz(parts));
+    if (!poll_is_due(part, now)) continue;
+    poll_events(part, self != nullptr ? self->carrier : nullptr);
+    any = true;
+  }
+  return any;
+}
+
 bool settle_events(PumpParts parts) {
   const Poller* poller = g_poller.load(std::memory_order_acquire);
   if (poller == nullptr) return true;
