@@ -119,6 +119,11 @@ Work visible_work();
 bool any_next_visible();
 inline bool any_work_visible() { return visible_work() != Work::None; }
 
+// --- children.cpp
+// A worker's last wait, with all signals blocked, for its kernel thread to end: until no process
+// lives that was made on it.
+void outlive_children();
+
 // --- search.cpp
 // Others leave what queues there to this carrier, for now: where there are many, most of them are
 // busy, and it comes to it soon (comes_to_them, home.h).

@@ -341,6 +341,7 @@ static void* worker_main(void* argument) {
   kernel::set_signal_mask(kernel::kAllSignals);
   compiler_barrier();
   me.depth.store(1, std::memory_order_relaxed);
+  outlive_children();
   me.worker = nullptr;
   if (const WorkerWatch* watch = g_worker_watch.load(std::memory_order_seq_cst)) watch->ends(w);
   g_scheduler.worker_count.fetch_sub(1, std::memory_order_relaxed);

@@ -3,8 +3,11 @@
 #include "scheduler/lent.h"
 
 #include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
+#include <functional>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -45,13 +48,15 @@ struct Computing {
   std::atomic<int> wanted{1}, does{0}, tid{0}, left{kQueuing + 1};
   std::atomic<uint64_t> rounds{0};
 
-  Computing() {
+  // `first`: what the computing task does before.
+  explicit Computing(std::function<void()> first = [] {}) {
     for (int i = 0; i < kQueuing; ++i)
       spawn([this] {
         while (wanted != 0) task_yield();
         --left;
       });
-    spawn([this] {
+    spawn([this, first] {
+      first();
       while (int how = wanted) {
         if (how == 2) {
           FullWeight full(current_task());
@@ -125,6 +130,39 @@ TEST(Lent, WhatATaskLeavesIsAsHeavyAsBefore) {
     EXPECT_TRUE(until([&] { return ended() || nice_of(left) == base; })) << nice_of(left);
     computing.wake();
   }
+}
+
+// Where it cannot get its weight back it ends, but not before a process that was made on it: to the
+// kernel that one's parent is the thread.
+TEST(Lent, WhatATaskLeavesOutlivesItsChildren) {
+  start_scheduler();
+  int base = nice_of(kernel::getpid());
+  int gate[2];
+  ASSERT_EQ(pipe(gate), 0);
+  std::atomic<int> pid{0};
+  Computing computing([&] {
+    long made = kernel::call(SYS_clone, SIGCHLD);
+    if (made == 0) {
+      char c;
+      kernel::call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+      kernel::call(SYS_close, gate[1]);
+      long r = kernel::call(SYS_read, gate[0], reinterpret_cast<long>(&c), 1);
+      kernel::call(SYS_exit_group, r == 0 ? 6 : 7);
+    }
+    pid = static_cast<int>(made);
+  });
+  ASSERT_TRUE(until([&] { return nice_of(computing.tid) >= base + 5; }));
+  int left = computing.tid;
+  computing.want(3);
+  usleep(100'000);  // what is going to end has ended
+  close(gate[1]);
+  int status = -1;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 6) << status;
+  auto ended = [&] { return kernel::call(SYS_tgkill, kernel::getpid(), left, 0) != 0; };
+  EXPECT_TRUE(until([&] { return ended() || nice_of(left) == base; })) << nice_of(left);
+  computing.wake();
+  close(gate[0]);
 }
 
 // With nobody to queue beside it, it is as heavy as it was, while it computes; where it may be.
