@@ -12,6 +12,7 @@
 #include <stdarg.h>
 
 #include "interpose/entry.h"
+#include "interpose/threads.h"
 #include "io/descriptor.h"
 #include "io/epoll_set.h"
 #include "platform/kernel.h"
@@ -174,6 +175,7 @@ WISP_EXPORT long syscall(long number, ...) {
       if (long result; signal_task(a, b, &result)) return answer(result);
       break;
     default:
+      if (long result; scheduling_call(number, a, b, c, d, &result)) return answer(result);
       break;
   }
   return answer(kernel::call(number, a, b, c, d, e, f));

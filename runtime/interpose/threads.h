@@ -22,6 +22,11 @@ extern bool (*g_start_scheduler)();
 // The task with that tid, for the calling thread; or null.
 WispTask* known_tid(int tid);
 
+// System calls by the function syscall(2), in the kernel's numbers, that are about a task where the
+// kernel would take the thread it runs on. False: not about one, nothing is done. `result` as the
+// kernel's: an error is -errno.
+bool scheduling_call(long number, long a, long b, long c, long d, long* result);
+
 // The task's main: first run, start routine, exit hooks, end. The scheduler's g_task_main.
 void task_main(WispTask* task);
 

@@ -13,7 +13,7 @@
 //
 // The sleeper gets back what the process's first thread may use. Linux then takes that for its own
 // wish: a cpuset that grows afterwards reaches the worker with its next wake-up of this kind.
-// Tasks never see any of it, they are told the affinity of the process (thread_attributes.cpp).
+// Tasks never see any of it, they are told the affinity of the process (scheduling.cpp).
 #pragma once
 #include "scheduler/carrier.h"
 

@@ -76,6 +76,25 @@ static inline struct timespec started(void) {
   return t;
 }
 
+// Of the kernel thread that the caller is on: what syscall(2), the function, may answer otherwise.
+static inline long by_kernel(long number, long a, long b, long c) {
+#if defined(__x86_64__)
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c)
+                   : "rcx", "r11", "memory");
+  return result;
+#else
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  return x0;
+#endif
+}
+
 // A signal again and again until it is told to stop: on a busy machine the first may come before
 // the thread has got into the call that it is to end.
 struct nagging {

@@ -8,7 +8,16 @@
 
 #include "preload.h"
 
-// ---- priorities and classes: of this thread only, and nothing of it stays with another
+// ---- priorities, classes, affinity: of this thread only, and nothing of it stays with another
+
+struct class_attributes {  // sched_setattr(2)
+  unsigned size, policy;
+  unsigned long long flags;
+  int nice;
+  unsigned priority;
+  unsigned long long deadline[3];
+};
+enum { kOfProcess = 1, kBestEffort = 2 << 13 };  // ioprio_set(2)
 
 static void* lowers_itself(void* unused) {
   errno = 0;
@@ -21,18 +30,75 @@ static void* lowers_itself(void* unused) {
   CHECK(sched_setscheduler(0, SCHED_OTHER, &high) == -1 && errno == EINVAL);
   CHECK(sched_setscheduler(0, 77, &zero) == -1);
   CHECK(sched_setparam(0, NULL) == -1 && errno == EINVAL);
+  CHECK(sched_setparam(0, (void*)8) == -1 && errno == EFAULT);
   sleep_ms(1);
   return unused;
 }
+// As native code does it: OpenMP's runtimes, libnuma.
+static void* binds_itself_by_call(void* unused) {
+  long ids[] = {0, gettid()};
+  for (int i = 0; i < 2; ++i) {
+    long me = ids[i];
+    cpu_set_t all, one, far;
+    long bytes = syscall(SYS_sched_getaffinity, me, sizeof all, &all);
+    CHECK(bytes >= 8 && bytes <= (long)sizeof all);
+    memset((char*)&all + bytes, 0, sizeof all - (size_t)bytes);
+    int processor = 0;
+    while (!CPU_ISSET(processor, &all)) ++processor;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    CHECK(syscall(SYS_sched_setaffinity, me, sizeof one, &one) == 0);
+    CHECK(syscall(SYS_sched_setaffinity, me, bytes, NULL) == -1 && errno == EFAULT);
+    CPU_ZERO(&far);
+    CHECK(syscall(SYS_sched_setaffinity, me, sizeof far, &far) == -1 && errno == EINVAL);
+    CPU_SET(CPU_SETSIZE - 1, &far);
+    CHECK(syscall(SYS_sched_setaffinity, me, sizeof far, &far) == -1 && errno == EINVAL);
+    CHECK(pthread_setaffinity_np(pthread_self(), sizeof far, &far) == EINVAL);
+    CHECK(sched_setaffinity(0, sizeof far, &far) == -1 && errno == EINVAL);
+
+    CHECK(syscall(SYS_setpriority, PRIO_PROCESS, me, 10) == 0);
+    CHECK(syscall(SYS_getpriority, PRIO_PROCESS, me) >= 1);
+    struct sched_param p = {0};
+    CHECK(syscall(SYS_sched_setscheduler, me, SCHED_BATCH, &p) == 0);
+    CHECK(syscall(SYS_sched_setscheduler, me, -1, &p) == -1 && errno == EINVAL);
+    CHECK(syscall(SYS_sched_setscheduler, me, SCHED_BATCH, (void*)8) == -1 && errno == EFAULT);
+    CHECK(syscall(SYS_sched_getscheduler, me) >= 0);
+    CHECK(syscall(SYS_sched_setparam, me, &p) == 0);
+    CHECK(syscall(SYS_sched_getparam, me, &p) == 0 && p.sched_priority == 0);
+    struct class_attributes a;
+    CHECK(syscall(SYS_sched_getattr, me, &a, sizeof a, 0) == 0);
+    memset(&a, 0, sizeof a);
+    a.size = sizeof a;
+    a.policy = SCHED_BATCH;
+    a.nice = 10;
+    CHECK(syscall(SYS_sched_setattr, me, &a, 0) == 0);
+    CHECK(syscall(SYS_sched_setattr, me, NULL, 0) == -1 && errno == EINVAL);
+    CHECK(syscall(SYS_sched_setattr, me, (void*)8, 0) == -1 && errno == EFAULT);
+    CHECK(syscall(SYS_ioprio_set, kOfProcess, me, kBestEffort | 7) == 0);
+    CHECK(syscall(SYS_ioprio_get, kOfProcess, me) >= 0);
+    CHECK(syscall(SYS_ioprio_set, kOfProcess, me, 5 << 13) == -1 && errno == EINVAL);
+  }
+  sleep_ms(1);
+  return unused;
+}
+static int g_io_class;  // of the first thread
 static void* is_ordinary(void* unused) {
   struct sched_param p = {7};
   CHECK(sched_getscheduler(0) == SCHED_OTHER && sched_getparam(0, &p) == 0);
   CHECK(p.sched_priority == 0);
-  CHECK(getpriority(PRIO_PROCESS, 0) == getpriority(PRIO_PROCESS, (id_t)getpid()));
-  // Of the kernel thread that we are on, whoever was there before.
+  int nice_value = getpriority(PRIO_PROCESS, (id_t)getpid());
+  CHECK(getpriority(PRIO_PROCESS, 0) == nice_value);
   CHECK(syscall(SYS_sched_getscheduler, 0) == SCHED_OTHER);
-  CHECK(20 - syscall(SYS_getpriority, PRIO_PROCESS, 0) ==
-        getpriority(PRIO_PROCESS, (id_t)getpid()));
+  CHECK(20 - syscall(SYS_getpriority, PRIO_PROCESS, 0) == nice_value);
+  // Of the kernel thread that we are on, whoever was there before.
+  CHECK(by_kernel(SYS_sched_getscheduler, 0, 0, 0) == SCHED_OTHER);
+  CHECK(20 - by_kernel(SYS_getpriority, PRIO_PROCESS, 0, 0) == nice_value);
+  CHECK(by_kernel(SYS_ioprio_get, kOfProcess, 0, 0) == g_io_class);
+  cpu_set_t of_process, here;
+  CPU_ZERO(&here);
+  CHECK(sched_getaffinity(getpid(), sizeof of_process, &of_process) == 0);
+  CHECK(by_kernel(SYS_sched_getaffinity, 0, sizeof here, (long)&here) > 0);
+  CHECK(CPU_EQUAL(&here, &of_process));
   return unused;
 }
 
@@ -154,9 +220,10 @@ static void* attaches(void* unused) {
 
 int main(void) {
   check_tasks();
+  g_io_class = (int)syscall(SYS_ioprio_get, kOfProcess, 0);
   for (int round = 0; round < 5; ++round) {
     pthread_t t[6];
-    for (int i = 0; i < 6; ++i) t[i] = java(lowers_itself, NULL);
+    for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? lowers_itself : binds_itself_by_call, NULL);
     for (int i = 0; i < 6; ++i) join(t[i]);
     for (int i = 0; i < 6; ++i) t[i] = java(is_ordinary, NULL);
     for (int i = 0; i < 6; ++i) join(t[i]);
