@@ -174,6 +174,9 @@ WISP_EXPORT long syscall(long number, ...) {
     case SYS_tkill:
       if (long result; signal_task(a, b, &result)) return answer(result);
       break;
+    case SYS_prctl:
+      if (long result; control_call(static_cast<int>(a), b, &result)) return answer(result);
+      break;
     default:
       if (long result; scheduling_call(number, a, b, c, d, &result)) return answer(result);
       break;

@@ -26,6 +26,7 @@ WispTask* known_tid(int tid);
 // kernel would take the thread it runs on. False: not about one, nothing is done. `result` as the
 // kernel's: an error is -errno.
 bool scheduling_call(long number, long a, long b, long c, long d, long* result);
+bool control_call(int option, long argument, long* result);  // prctl
 
 // The task's main: first run, start routine, exit hooks, end. The scheduler's g_task_main.
 void task_main(WispTask* task);

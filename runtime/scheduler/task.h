@@ -85,8 +85,10 @@ struct alignas(kCacheLine) WispTask {
   bool deep_part = false;     // dead: its stack may hold what deep calls have left
   std::atomic<uint32_t> join_state{0};  // sync/join.h
   bool detached = false;
-  bool block_used = false;               // the TLS block has had a thread before
-  char name[16] = {};                    // as pthread_setname_np left it
+  bool block_used = false;  // the TLS block has had a thread before
+  char name[16] = {};       // as pthread_setname_np left it
+  // PR_SET_TIMERSLACK of prctl(2), ns, and what 0 sets it to: noted only.
+  uint64_t timer_slack = 0, first_timer_slack = 0;
   uint64_t java_id = 0;                  // Thread.getId() of its Java thread; 0 = unknown
   LogScope* log_scope = nullptr;         // event_log.h; the task's own
   std::atomic<bool> log_pending{false};  // there may be events about it in the log

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include <new>
 
@@ -242,6 +243,10 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
           : kernel::signal_mask() & ~thread_self().deferred_signals.load(std::memory_order_relaxed);
   static const char kFirstName[sizeof t->name] = "java";
   memcpy(t->name, creator != nullptr ? creator->name : kFirstName, sizeof t->name);
+  t->timer_slack = creator != nullptr
+                       ? creator->timer_slack
+                       : static_cast<uint64_t>(kernel::call(SYS_prctl, PR_GET_TIMERSLACK));
+  t->first_timer_slack = t->timer_slack;
   t->woke_at = 0;
   t->wake_to_park = initial_wake_to_park();
   t->slice_mean.store(0, std::memory_order_relaxed);

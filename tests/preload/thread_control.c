@@ -1,0 +1,126 @@
+// What a thread says of itself by prctl(2): nobody else has it.
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "preload.h"
+
+// ---- names
+
+static const char* name_of(pthread_t thread) {
+  static _Thread_local char name[16];
+  CHECK(pthread_getname_np(thread, name, sizeof name) == 0);
+  return name;
+}
+
+static char g_first[16];  // what all are born with
+
+static void* is_named(void* unused) {
+  char name[16];
+  memset(name, 1, sizeof name);
+  CHECK(prctl(PR_GET_NAME, name) == 0 && strcmp(name, g_first) == 0 && name[15] == 0);
+  CHECK(strcmp(name_of(pthread_self()), g_first) == 0);
+  // Of the kernel thread that we are on, whoever was there before.
+  CHECK(by_kernel(SYS_prctl, PR_GET_NAME, (long)name, 0) == 0);
+  CHECK(strcmp(name, "by a call") != 0 && strcmp(name, "again") != 0 && strcmp(name, "z") != 0);
+  return unused;
+}
+static void* inherits(void* unused) {
+  CHECK(strcmp(name_of(pthread_self()), "by a call") == 0);
+  return unused;
+}
+
+static void* renames_itself(void* unused) {
+  char name[16];
+  CHECK(prctl(PR_SET_NAME, "longer than 15 characters") == 0);
+  CHECK(strcmp(name_of(pthread_self()), "longer than 15 ") == 0);
+  CHECK(syscall(SYS_prctl, PR_SET_NAME, "by a call") == 0);
+  join(java(inherits, NULL));
+  sleep_ms(1);  // others run here meanwhile
+  memset(name, 1, sizeof name);
+  CHECK(syscall(SYS_prctl, PR_GET_NAME, name) == 0);
+  for (int i = 9; i < 16; ++i) CHECK(name[i] == 0);
+  CHECK(strcmp(name, "by a call") == 0 && strcmp(name_of(pthread_self()), name) == 0);
+  CHECK(pthread_setname_np(pthread_self(), "again") == 0);
+  CHECK(prctl(PR_GET_NAME, name) == 0 && strcmp(name, "again") == 0);
+
+  // At the end of what can be read and written, and beyond.
+  char* page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(page != MAP_FAILED && mprotect(page + 4096, 4096, PROT_NONE) == 0);
+  strcpy(page + 4094, "z");
+  CHECK(prctl(PR_SET_NAME, page + 4094) == 0 && strcmp(name_of(pthread_self()), "z") == 0);
+  CHECK(prctl(PR_GET_NAME, page + 4080) == 0 && strcmp(page + 4080, "z") == 0);
+  page[4095] = 'z';
+  CHECK(prctl(PR_SET_NAME, page + 4095) == -1 && errno == EFAULT);
+  CHECK(prctl(PR_GET_NAME, page + 4090) == -1 && errno == EFAULT);
+  CHECK(syscall(SYS_prctl, PR_SET_NAME, NULL) == -1 && errno == EFAULT);
+  CHECK(syscall(SYS_prctl, PR_GET_NAME, NULL) == -1 && errno == EFAULT);
+  CHECK(strcmp(name_of(pthread_self()), "z") == 0);
+  munmap(page, 8192);
+  return unused;
+}
+
+// ---- timer slack: one thread waits inexactly, and no other does
+
+static long g_slack;
+static void* has_slack(void* wanted) {
+  CHECK(prctl(PR_GET_TIMERSLACK) == (long)wanted);
+  CHECK(syscall(SYS_prctl, PR_GET_TIMERSLACK) == (long)wanted);
+  return NULL;
+}
+static void* has_inherited(void* wanted) {
+  has_slack(wanted);
+  CHECK(prctl(PR_SET_TIMERSLACK, 7UL) == 0 && prctl(PR_SET_TIMERSLACK, 0UL) == 0);
+  return has_slack(wanted);
+}
+static void* waits_inexactly(void* unused) {
+  CHECK(prctl(PR_SET_TIMERSLACK, 50000000UL) == 0);
+  sleep_ms(1);  // others run here meanwhile
+  has_slack((void*)50000000L);
+  join(java(has_inherited, (void*)50000000L));
+  CHECK(syscall(SYS_prctl, PR_SET_TIMERSLACK, 0UL) == 0);
+  has_slack((void*)g_slack);
+  CHECK(prctl(PR_SET_TIMERSLACK, 50000000UL) == 0);
+  return unused;
+}
+static void* waits_exactly(void* unused) {
+  has_slack((void*)g_slack);
+  sleep_ms(1);
+  CHECK(by_kernel(SYS_prctl, PR_GET_TIMERSLACK, 0, 0) == g_slack);
+  return unused;
+}
+
+// ---- the rest is the kernel's
+
+static void* asks_other_things(void* unused) {
+  CHECK(prctl(PR_GET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) == 1);
+  CHECK(prctl(PR_CAPBSET_READ, 0UL) >= 0);
+  CHECK(prctl(12345, 0UL, 0UL, 0UL, 0UL) == -1 && errno == EINVAL);
+  // The fourth and fifth argument arrive: where they have to be 0 they are looked at.
+  CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) >= 0);
+  CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 1UL, 0UL) == -1 && errno == EINVAL);
+  CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 1UL) == -1 && errno == EINVAL);
+  return unused;
+}
+
+int main(void) {
+  alarm(200);
+  check_tasks();
+  g_slack = prctl(PR_GET_TIMERSLACK);
+  CHECK(g_slack > 0);
+  CHECK(prctl(PR_SET_NAME, "java") == 0);  // what tasks are called that kernel threads make
+  strcpy(g_first, "java");
+  for (int round = 0; round < 5; ++round) {
+    pthread_t t[6];
+    for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? renames_itself : is_named, NULL);
+    for (int i = 0; i < 6; ++i) join(t[i]);
+    join(java(is_named, NULL));
+    for (int i = 0; i < 6; ++i) t[i] = java(waits_inexactly, NULL);
+    for (int i = 0; i < 6; ++i) join(t[i]);
+    for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? waits_exactly : asks_other_things, NULL);
+    for (int i = 0; i < 6; ++i) join(t[i]);
+  }
+  has_slack((void*)g_slack);
+  is_named(NULL);
+  return 0;
+}
