@@ -4,6 +4,7 @@
 // set there would stay behind with others and with every thread that is born of that one.
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -142,6 +143,14 @@ bool scheduling_call(long number, long a, long b, long c, long d, long* result) 
   else
     *result = kernel::call(number, kernel::getpid(), b, c, d);
   return true;
+}
+
+int affinity_at_birth(const pthread_attr_t* attr) {
+  cpu_set_t set, all;
+  memset(&all, -1, sizeof all);  // what libc says of attributes without
+  if (real::pthread_attr_getaffinity_np(attr, sizeof set, &set) != 0 || CPU_EQUAL(&set, &all))
+    return 0;
+  return set_affinity(sizeof set, &set);
 }
 
 }  // namespace wisp

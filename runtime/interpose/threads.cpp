@@ -13,6 +13,7 @@
 #include "coroutine/key_registry.h"
 #include "interpose/entry.h"
 #include "scheduler/lent.h"
+#include "signal/actions.h"
 #include "sync/join.h"
 
 namespace wisp {
@@ -60,6 +61,13 @@ static size_t stack_by_option(size_t asked) {
   return asked > usual + kGuards ? std::max(asked, g_stack_option) : g_stack_option;
 }
 
+// From glibc 2.32 on attributes may have one.
+static void mask_at_birth(const pthread_attr_t* attr, uint64_t* mask) {
+  sigset_t set;
+  if (real::pthread_attr_getsigmask_np == nullptr) return;
+  if (real::pthread_attr_getsigmask_np(attr, &set) == 0) *mask = word_of(&set);
+}
+
 static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start)(void*),
                        void* argument) {
   size_t stack_size = 0, guard_size = 0;
@@ -71,12 +79,15 @@ static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start
   } else {
     guard_size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   }
+  int error = attr != nullptr ? affinity_at_birth(attr) : 0;
+  if (error != 0) return error;
   if (g_stack_option != 0) stack_size = stack_by_option(stack_size);
   RuntimeEntry entry;
   WispTask* task;  // born with its creator's signal mask and name
   bool detached = detach_state == PTHREAD_CREATE_DETACHED;
-  int error = task_create(&task, start, argument, stack_size, guard_size, detached);
+  error = task_create(&task, start, argument, stack_size, guard_size, detached);
   if (error != 0) return error;
+  if (attr != nullptr) mask_at_birth(attr, &task->signal_mask);
   task->java_id = thread_self().next_java_id;
   join_init(task, detached);
   *out = thread_block_self(task->block);  // before it can run, as glibc does

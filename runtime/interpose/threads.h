@@ -28,6 +28,9 @@ WispTask* known_tid(int tid);
 bool scheduling_call(long number, long a, long b, long c, long d, long* result);
 bool control_call(int option, long argument, long* result);  // prctl
 
+// Whether a task may be born with the affinity of these attributes: 0 or an errno.
+int affinity_at_birth(const pthread_attr_t* attr);
+
 // The task's main: first run, start routine, exit hooks, end. The scheduler's g_task_main.
 void task_main(WispTask* task);
 

@@ -1,4 +1,5 @@
-// What a thread says of itself by prctl(2): nobody else has it.
+// What a thread says of itself by prctl(2), and what attributes it is born with: nobody else has
+// it.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -103,6 +104,47 @@ static void* asks_other_things(void* unused) {
   return unused;
 }
 
+// ---- attributes
+
+static void* has_mask(void* signal) {
+  sigset_t now;
+  CHECK(pthread_sigmask(SIG_SETMASK, NULL, &now) == 0);
+  CHECK(sigismember(&now, SIGUSR1) == ((long)signal == SIGUSR1));
+  CHECK(sigismember(&now, SIGUSR2) == ((long)signal == SIGUSR2));
+  return NULL;
+}
+static void* never_runs(void* unused) {
+  CHECK(0);
+  return unused;
+}
+static void* makes_threads(void* unused) {
+  pthread_attr_t attr;
+  pthread_t t;
+  sigset_t set;
+  CHECK(pthread_attr_init(&attr) == 0 && sigemptyset(&set) == 0 && sigaddset(&set, SIGUSR1) == 0);
+  CHECK(pthread_sigmask(SIG_SETMASK, &set, NULL) == 0);
+  CHECK(start_java(&t, &attr, has_mask, (void*)SIGUSR1) == 0);
+  join(t);
+#if __GLIBC_PREREQ(2, 32)
+  CHECK(sigemptyset(&set) == 0 && sigaddset(&set, SIGUSR2) == 0);
+  CHECK(pthread_attr_setsigmask_np(&attr, &set) == 0);
+  CHECK(start_java(&t, &attr, has_mask, (void*)SIGUSR2) == 0);
+  join(t);
+  CHECK(pthread_attr_setsigmask_np(&attr, NULL) == 0);
+#endif
+  cpu_set_t processors;
+  CHECK(sched_getaffinity(getpid(), sizeof processors, &processors) == 0);
+  CHECK(pthread_attr_setaffinity_np(&attr, sizeof processors, &processors) == 0);
+  CHECK(start_java(&t, &attr, has_mask, (void*)SIGUSR1) == 0);
+  join(t);
+  CPU_ZERO(&processors);
+  CPU_SET(CPU_SETSIZE - 1, &processors);
+  CHECK(pthread_attr_setaffinity_np(&attr, sizeof processors, &processors) == 0);
+  CHECK(start_java(&t, &attr, never_runs, NULL) == EINVAL);
+  CHECK(pthread_attr_destroy(&attr) == 0);
+  return unused;
+}
+
 int main(void) {
   alarm(200);
   check_tasks();
@@ -119,6 +161,7 @@ int main(void) {
     for (int i = 0; i < 6; ++i) join(t[i]);
     for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? waits_exactly : asks_other_things, NULL);
     for (int i = 0; i < 6; ++i) join(t[i]);
+    join(java(makes_threads, NULL));
   }
   has_slack((void*)g_slack);
   is_named(NULL);
