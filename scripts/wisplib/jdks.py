@@ -32,16 +32,19 @@ def plain_environment():
     return env
 
 
+PROBE_SECONDS = 60  # on a starved machine a good JVM may take longer
+
+
 def probe(home):
-    """A Jdk when home holds a HotSpot JVM that runs here, else None."""
+    """A Jdk when home holds a HotSpot JVM that runs here, else None. TimeoutExpired: it gave no answer in time."""
     java = Path(home) / "bin" / "java"
     if not java.is_file():
         return None
     try:
         done = subprocess.run([str(java), "-XshowSettings:properties", "-version"],
                               env=plain_environment(), stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
+                              stderr=subprocess.STDOUT, text=True, timeout=PROBE_SECONDS)
+    except OSError:
         return None
     if done.returncode != 0:
         return None
@@ -75,7 +78,10 @@ def find():
         if real in seen_folders or not (real / "bin" / "java").is_file():
             continue
         seen_folders.add(real)
-        jdk = probe(real)
+        try:
+            jdk = probe(real)
+        except subprocess.TimeoutExpired:
+            jdk = None
         if jdk is not None:
             by_version.setdefault(jdk.version, jdk)
     return sorted(by_version.values(), key=version_key)
