@@ -66,7 +66,8 @@ std::string release_value(const std::string& home, std::string_view key) {
 
 bool is_openj9(const Jdk& jdk) {
   return release_value(jdk.home, "JVM_VARIANT") == "Openj9" ||
-         is_file(jdk.home + "/lib/default/libjclse29.so") || fs::exists(jdk.home + "/lib/j9vm");
+         is_file(jdk.home + "/lib/default/libjclse29.so") ||
+         access((jdk.home + "/lib/j9vm").c_str(), F_OK) == 0;
 }
 
 }  // namespace
@@ -123,8 +124,9 @@ std::vector<Jdk> jdks_on_this_machine() {
   auto add_children = [&](const std::string& directory) {
     std::vector<std::string> children;
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-      children.push_back(entry.path().string());
+    for (fs::directory_iterator entry(directory, ignored), end; entry != end;
+         entry.increment(ignored)) {
+      children.push_back(entry->path().string());
     }
     std::sort(children.begin(), children.end());
     for (const std::string& child : children) add(jdk_at(child));

@@ -102,6 +102,15 @@ int make(const Jdk& jdk, const fs::path& output) {
   return print_output(fs::canonical(output).string() + "\n");
 }
 
+// Why the home cannot be made there; empty: it can.
+std::string objection(const fs::path& output) {
+  std::error_code error;
+  fs::file_status status = fs::status(output, error);
+  if (status.type() == fs::file_type::not_found || read_home_note(output.string())) return {};
+  if (!error && fs::is_directory(status) && fs::is_empty(output, error)) return {};
+  return error ? error.message() : "exists and was not made by wisp";
+}
+
 }  // namespace
 
 // Followed as far as it exists. The JDK's own home is canonical.
@@ -127,7 +136,14 @@ int make_jdk_home(const JdkHomeRequest& request) {
   std::string name = request.output;
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   if (name.empty()) name = fs::path(jdk->home).filename().string() + "-wisp";
-  fs::path output = fs::absolute(name);
+  std::error_code error;
+  fs::path output = fs::absolute(name, error);
+  if (error) {
+    return failure(kExitUsage,
+                   fmt::format("--output {}: the working directory is gone ({}); takes an absolute "
+                               "path, such as --output /opt/{}",
+                               name, error.message(), fs::path(name).filename().string()));
+  }
   // It would be a link to itself, and change what it is made from.
   if (lies_in(output.parent_path(), jdk->home)) {
     return failure(
@@ -137,12 +153,11 @@ int make_jdk_home(const JdkHomeRequest& request) {
                     request.output.empty() ? "without --output the home would be" : "--output",
                     output.string(), jdk->home, output.filename().string()));
   }
-  if (fs::exists(output) && !read_home_note(output.string()) &&
-      !(fs::is_directory(output) && fs::is_empty(output))) {
+  if (std::string why = objection(output); !why.empty()) {
     return failure(kExitUsage,
-                   fmt::format("--output {}: exists and was not made by wisp; takes a new "
-                               "directory or one made by `wisp jdk`",
-                               output.string()));
+                   fmt::format("--output {}: {}; takes a new directory or one made by `wisp jdk`, "
+                               "in a folder that you may write to",
+                               output.string(), why));
   }
   if (output.string().find('\n') != std::string::npos ||
       jdk->home.find('\n') != std::string::npos) {
@@ -154,12 +169,13 @@ int make_jdk_home(const JdkHomeRequest& request) {
   }
   try {
     return make(*jdk, output);
-  } catch (const fs::filesystem_error& error) {
+  } catch (const fs::filesystem_error& problem) {
     std::error_code ignored;
     fs::remove_all(
         output.parent_path() / fmt::format(".{}.{}", output.filename().string(), getpid()),
         ignored);
-    return failure(kExitFailure, fmt::format("cannot make {}: {}", output.string(), error.what()));
+    return failure(kExitFailure,
+                   fmt::format("cannot make {}: {}", output.string(), problem.what()));
   }
 }
 

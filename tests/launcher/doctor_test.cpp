@@ -56,6 +56,26 @@ TEST(Doctor, SaysReasonAndCure) {
   EXPECT_TRUE(contains(result.out, "-> name the JDK itself"));
 }
 
+// A JDK whose lib/ others may not enter is judged as one without a libjvm.so.
+TEST(Doctor, AFolderThatOthersMayNotEnter) {
+  std::string home = scratch() + "/private-jdk";
+  fs::create_directories(home + "/lib");
+  fs::create_directory(home + "/bin");
+  fs::copy_file(jdks()[0] + "/bin/java", home + "/bin/java");
+  fs::permissions(home + "/lib", fs::perms::none);
+  Result doctor = spawn(
+      {.args = {kWisp, "doctor"}, .env = {{"WISP_JDKS", home}}, .before_exec = without_rights});
+  Result java = spawn({.args = {kWisp, "java", "--jdk", home, "-XX:+UseWisp2", "-version"},
+                       .before_exec = without_rights});
+  fs::permissions(home + "/lib", fs::perms::owner_all);
+  if (doctor.exit == 125) GTEST_SKIP() << "root cannot give up its rights here";
+  std::string reason = "no libjvm.so under " + home + "/lib";
+  EXPECT_EQ(doctor.signal, 0) << doctor.all();
+  EXPECT_TRUE(contains(doctor.out, reason)) << doctor.all();
+  EXPECT_EQ(java.signal, 0) << java.all();
+  EXPECT_TRUE(contains(java.err, "running on plain threads: " + reason)) << java.all();
+}
+
 // As container engines do: from here on this system call fails with this error.
 bool forbid(long call, int error) {
   sock_filter program[] = {

@@ -109,6 +109,39 @@ TEST(JdkHomeErrors, AreNamed) {
     result = spawn({.args = {kWisp, "jdk", jdks()[0], "-o", "/proc/x"}});
     EXPECT_EQ(result.exit, 1) << result.all();
   }
+  result = spawn({.args = {kWisp, "jdk", jdks()[0], "-o", std::string(300, 'n')}});
+  EXPECT_EQ(result.exit, 2) << result.all();
+  EXPECT_TRUE(contains(result.err, "n: File name too long; takes a new directory")) << result.err;
+}
+
+TEST(JdkHomeErrors, AClosedFolder) {
+  std::string closed = scratch() + "/closed";
+  fs::create_directories(closed + "/inner");
+  fs::permissions(closed, fs::perms::none);
+  Result result = spawn({.args = {kWisp, "jdk", jdks()[0], "-o", closed + "/inner/home"},
+                         .before_exec = without_rights});
+  fs::permissions(closed, fs::perms::owner_all);
+  if (result.exit == 125) GTEST_SKIP() << "root cannot give up its rights here";
+  EXPECT_EQ(result.exit, 2) << result.all();
+  EXPECT_TRUE(contains(
+      result.err, "--output " + closed + "/inner/home: Permission denied; takes a new directory"))
+      << result.err;
+}
+
+TEST(JdkHomeErrors, TheWorkingDirectoryIsGone) {
+  std::string gone = scratch() + "/gone";
+  fs::create_directory(gone);
+  auto remove = [&] { return rmdir(gone.c_str()) == 0; };
+  Result result =
+      spawn({.args = {kWisp, "jdk", jdks()[0]}, .directory = gone, .before_exec = remove});
+  EXPECT_EQ(result.exit, 2) << result.all();
+  EXPECT_TRUE(contains(result.err, "the working directory is gone")) << result.err;
+  EXPECT_TRUE(contains(result.err, "takes an absolute path, such as --output /opt/")) << result.err;
+  fs::create_directory(gone);
+  result = spawn({.args = {kWisp, "jdk", jdks()[0], "-o", scratch() + "/elsewhere"},
+                  .directory = gone,
+                  .before_exec = remove});
+  EXPECT_EQ(result.exit, 0) << result.all();
 }
 
 TEST(JdkHomeErrors, AHomeInsideTheJdk) {

@@ -3,9 +3,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +111,15 @@ Result spawn(const Spawn& request) {
   if (WIFEXITED(status)) result.exit = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;
+}
+
+bool without_rights() {
+  if (geteuid() != 0) return true;
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  // Or executing a program gives them back.
+  return prctl(PR_SET_SECUREBITS, SECBIT_NOROOT, 0, 0, 0) == 0 &&
+         syscall(SYS_capset, &header, none) == 0;
 }
 
 std::vector<std::string> jdks() {

@@ -30,6 +30,8 @@ struct Spawn {
 };
 
 Result spawn(const Spawn& request);
+// For before_exec: root without root's right to open whatever there is, nobody else changes.
+bool without_rights();
 
 extern const std::string kWisp;     // the command, in the test tree with the stub library
 extern const std::string kLibrary;  // the stub
