@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "report_text.h"
 
@@ -31,51 +33,34 @@ std::string pool_of(const std::string& name) {
   return name.substr(0, name.find_last_not_of("0123456789") + 1);
 }
 
-// Takes the slices of all carriers in the order of time, for one pool.
 class Pool {
  public:
-  // member: the slice is a worker's. by_member: a worker of the pool woke its task.
-  void add(const FileSlice& slice, bool member, bool by_member) {
-    if (member)
-      worker_runs(slice, by_member);
-    else if (open_ && slice.task == submitter_ && slice.ready_us >= 0 &&
-             slice.begin_us > submit_us_)
-      submitter_runs(slice, by_member);
-  }
-  std::vector<Operation> take() { return std::move(operations_); }
-
- private:
-  struct Worker {
-    double first_begin, last_end;
-  };
-
-  void worker_runs(const FileSlice& slice, bool by_member) {
-    double submitted = slice.begin_us - slice.ready_us;
-    // Woken from outside while all rest; not again by the same one for the same operation. One that
-    // nobody has waited for is forgotten.
+  // Whether a worker's slice begins an operation: it was woken from outside while all rest; not
+  // again by the same one for the same operation.
+  bool begins(const FileSlice& slice, bool by_member) const {
     bool from_outside = slice.ready_us >= 0 && slice.waker != ~0u && !by_member;
-    bool same = open_ && !gave_up_ && slice.waker == submitter_;
-    if (from_outside && !same && submitted >= busy_until_us_) {
-      open_ = true;
-      gave_up_ = false;
-      submitter_ = slice.waker;
-      submit_us_ = submitted;
-      workers_.clear();
-    }
+    bool same = waits() && slice.waker == submitter;
+    return from_outside && !same && slice.begin_us - slice.ready_us >= busy_until_us_;
+  }
+  // An earlier one that nobody has waited for is forgotten.
+  void begin(const FileSlice& slice) {
+    open = true;
+    gave_up = false;
+    submitter = slice.waker;
+    submit_us = slice.begin_us - slice.ready_us;
+    workers_ = {};
+  }
+  void worker_runs(const FileSlice& slice) {
     busy_until_us_ = std::max(busy_until_us_, slice.end_us);
-    if (!open_) return;
+    if (!open) return;
     auto [worker, fresh] = workers_.try_emplace(slice.task, Worker{slice.begin_us, slice.end_us});
     if (!fresh) worker->second.last_end = std::max(worker->second.last_end, slice.end_us);
   }
-
-  void submitter_runs(const FileSlice& slice, bool by_member) {
-    if (!by_member) {  // a timer woke it, or somebody else
-      gave_up_ = true;
-      return;
-    }
-    open_ = false;
+  // Woken by a worker: with the result.
+  void submitter_runs(const FileSlice& slice) {
+    open = false;
     double done = slice.begin_us - slice.ready_us;
-    double first = done, all = submit_us_, first_done = done;
+    double first = done, all = submit_us, first_done = done;
     size_t count = 0;
     for (const auto& entry : workers_) {
       const Worker& worker = entry.second;
@@ -87,16 +72,89 @@ class Pool {
     }
     if (count == 0) return;
     first_done = std::max(first_done, all);  // one was done before the last began
-    operations_.push_back({{first - submit_us_, all - first, first_done - all, done - first_done,
-                            slice.begin_us - done},
-                           static_cast<double>(count)});
+    operations.push_back({{first - submit_us, all - first, first_done - all, done - first_done,
+                           slice.begin_us - done},
+                          static_cast<double>(count)});
+  }
+  bool waits() const { return open && !gave_up; }
+
+  bool open = false;     // an operation is under way
+  bool gave_up = false;  // its submitter was woken by a timer, or by somebody else
+  uint32_t submitter = ~0u;
+  double submit_us = 0;
+  std::vector<Operation> operations;
+
+ private:
+  struct Worker {
+    double first_begin, last_end;
+  };
+  double busy_until_us_ = 0;
+  std::unordered_map<uint32_t, Worker> workers_;
+};
+
+// Takes the slices of all carriers in the order of time. Each goes to the pool of its task, and to
+// those that its task waits for: one walk, however many pools there are.
+class Pools {
+ public:
+  explicit Pools(const TraceFile& trace) {
+    std::map<std::string, std::vector<uint32_t>> members;
+    for (const auto& [task, name] : trace.names) {
+      std::string pool = pool_of(name);
+      if (!pool.empty()) members[std::move(pool)].push_back(task);
+    }
+    for (const auto& [name, tasks] : members) {
+      if (tasks.size() < 2) continue;
+      for (uint32_t task : tasks) pool_by_task_[task] = pools_.size();
+      pools_.emplace_back(name, Pool());
+    }
   }
 
-  bool open_ = false, gave_up_ = false;
-  uint32_t submitter_ = ~0u;
-  double submit_us_ = 0, busy_until_us_ = 0;
-  std::unordered_map<uint32_t, Worker> workers_;
-  std::vector<Operation> operations_;
+  void add(const FileSlice& slice) {
+    size_t own = find(slice.task), by = find(slice.waker);
+    if (own != kNone) {
+      Pool& pool = pools_[own].second;
+      if (pool.begins(slice, by == own)) {
+        forget(own);
+        pool.begin(slice);
+        waiting_[pool.submitter].emplace(pool.submit_us, own);
+      }
+      pool.worker_runs(slice);
+    }
+    if (slice.ready_us < 0) return;
+    if (by != kNone) {
+      Pool& pool = pools_[by].second;
+      if (pool.open && pool.submitter == slice.task && slice.begin_us > pool.submit_us) {
+        forget(by);
+        pool.submitter_runs(slice);
+      }
+    }
+    auto all = waiting_.find(slice.task);
+    if (all == waiting_.end()) return;
+    std::set<Waiting>& others = all->second;
+    while (!others.empty() && others.begin()->first < slice.begin_us) {
+      pools_[others.begin()->second].second.gave_up = true;
+      others.erase(others.begin());
+    }
+  }
+
+  std::vector<std::pair<std::string, Pool>>& all() { return pools_; }
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+  using Waiting = std::pair<double, size_t>;  // since when, for which pool
+
+  size_t find(uint32_t task) const {
+    auto found = pool_by_task_.find(task);
+    return found == pool_by_task_.end() ? kNone : found->second;
+  }
+  void forget(size_t index) {
+    const Pool& pool = pools_[index].second;
+    if (pool.waits()) waiting_[pool.submitter].erase({pool.submit_us, index});
+  }
+
+  std::vector<std::pair<std::string, Pool>> pools_;  // by name
+  std::unordered_map<uint32_t, size_t> pool_by_task_;
+  std::unordered_map<uint32_t, std::set<Waiting>> waiting_;  // by submitter
 };
 
 PoolPhases means(const std::string& pool, std::vector<Operation> operations) {
@@ -118,31 +176,16 @@ PoolPhases means(const std::string& pool, std::vector<Operation> operations) {
 }  // namespace
 
 std::vector<PoolPhases> pool_phases(const TraceFile& trace) {
-  std::unordered_map<uint32_t, std::string> pool_by_task;
-  std::map<std::string, size_t> members;
-  for (const auto& [task, name] : trace.names) {
-    std::string pool = pool_of(name);
-    if (pool.empty()) continue;
-    members[pool]++;
-    pool_by_task[task] = std::move(pool);
-  }
   std::vector<const FileSlice*> order;
   order.reserve(trace.slices.size());
   for (const FileSlice& slice : trace.slices) order.push_back(&slice);
   std::stable_sort(order.begin(), order.end(),
                    [](auto* a, auto* b) { return a->begin_us < b->begin_us; });
+  Pools pools(trace);
+  for (const FileSlice* slice : order) pools.add(*slice);
   std::vector<PoolPhases> result;
-  for (const auto& [name, count] : members) {
-    if (count < 2) continue;
-    auto is_member = [&, &pool_name = name](uint32_t task) {
-      auto found = pool_by_task.find(task);
-      return found != pool_by_task.end() && found->second == pool_name;
-    };
-    Pool pool;
-    for (const FileSlice* slice : order)
-      pool.add(*slice, is_member(slice->task), is_member(slice->waker));
-    std::vector<Operation> operations = pool.take();
-    if (!operations.empty()) result.push_back(means(name, std::move(operations)));
+  for (auto& [name, pool] : pools.all()) {
+    if (!pool.operations.empty()) result.push_back(means(name, std::move(pool.operations)));
   }
   std::stable_sort(result.begin(), result.end(), [](const PoolPhases& a, const PoolPhases& b) {
     return a.operations > b.operations;
