@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "statistics.h"
@@ -10,13 +11,21 @@
 namespace wisp {
 namespace {
 
-// Records of a newer runtime are longer, of an older one shorter: the common part counts.
+// Up to the last field that kVersion's first release had.
+constexpr size_t kLeastCarrier = offsetof(stats::CarrierRecord, io_wait_ns) + sizeof(uint64_t);
+constexpr size_t kLeastTask = offsetof(stats::TaskRecord, socket) + stats::kSocketSize;
+constexpr uint32_t kMaxCarriers = 1024;
+constexpr uint32_t kMaxQueued = 1u << 20;  // more than so many carriers have room for
+
+// Records of a newer runtime are longer: the common part counts. Shorter ones would be a way to
+// make much out of little.
 template <typename R>
-bool take(const char* data, size_t size, const stats::Section& section, std::vector<R>* out) {
+bool take(const char* data, size_t size, const stats::Section& section, size_t least,
+          std::vector<R>* out) {
   out->clear();
   if (section.count == 0) return true;
   uint64_t stride = section.record_size;
-  if (stride == 0 || stride > 4096 || section.offset > size ||
+  if (stride < least || stride > 4096 || section.offset > size ||
       section.count > (size - section.offset) / stride) {
     return false;
   }
@@ -38,16 +47,21 @@ bool parse_snapshot(const char* data, size_t size, Statistics* out) {
   const stats::Snapshot& head = out->head;
   if (head.size > size || head.size < sizeof(stats::Snapshot)) return false;
   size = head.size;
-  if (!take(data, size, head.carriers, &out->carriers) ||
-      !take(data, size, head.workers, &out->workers) ||
-      !take(data, size, head.tasks, &out->tasks) || !take(data, size, head.queued, &out->queued)) {
+  if (head.carriers.count > kMaxCarriers || head.queued.count > kMaxQueued ||
+      !take(data, size, head.carriers, kLeastCarrier, &out->carriers) ||
+      !take(data, size, head.workers, sizeof(stats::WorkerRecord), &out->workers) ||
+      !take(data, size, head.tasks, kLeastTask, &out->tasks) ||
+      !take(data, size, head.queued, sizeof(uint32_t), &out->queued)) {
     return false;
   }
+  size_t queued = 0;
   for (const stats::CarrierRecord& carrier : out->carriers) {
     if (carrier.queued_first > out->queued.size() ||
         carrier.queued_count > out->queued.size() - carrier.queued_first) {
       return false;
     }
+    queued += carrier.queued_count;
+    if (queued > out->queued.size()) return false;  // their parts are disjoint
     for (uint32_t i = 0; i < carrier.queued_count; i++) {
       out->queue_of[out->queued[carrier.queued_first + i]] = carrier.index;
     }

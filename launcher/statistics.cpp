@@ -23,7 +23,7 @@ namespace {
 
 using stats::kHeaderSize;
 constexpr int kTraceTimeoutMs = 3000;
-constexpr size_t kMaxSnapshot = size_t{1} << 30;
+constexpr size_t kMaxSnapshot = size_t{1} << 29;  // two million tasks
 
 long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, word, operation, value, timeout);
@@ -161,7 +161,7 @@ std::optional<Statistics> StatisticsPage::read(PageError* error, int timeout_ms)
     uint32_t before = header_->sequence.load(std::memory_order_acquire);
     uint64_t size = header_->snapshot_size.load(std::memory_order_relaxed);
     if ((before & 1) != 0 || size < sizeof(stats::Snapshot)) continue;
-    if (size > kMaxSnapshot) break;
+    if (size > kMaxSnapshot || size > sealed_size(fd_) - kHeaderSize) break;
     std::vector<char> copy(size);
     size_t have = 0;
     while (have < size) {

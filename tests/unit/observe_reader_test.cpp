@@ -106,8 +106,8 @@ TEST(ObserveReader, ReadsWhatARuntimeWrites) {
   EXPECT_EQ(stat_text(s, nullptr, true).find("kept back"), std::string::npos);
 }
 
-TEST(ObserveReader, LongerAndShorterRecordsOfOtherReleases) {
-  for (int32_t more : {8, -8}) {
+TEST(ObserveReader, LongerRecordsOfOtherReleases) {
+  for (int32_t more : {0, 8, 800}) {
     std::string data(sizeof(stats::Snapshot), '\0');
     stats::Snapshot head{};
     auto size = static_cast<uint32_t>(sizeof(stats::TaskRecord) + more);
@@ -128,6 +128,44 @@ TEST(ObserveReader, LongerAndShorterRecordsOfOtherReleases) {
     EXPECT_EQ(s.tasks[1].id, 8u);
     EXPECT_EQ(s.tasks[1].cpu_ns, 99u);
   }
+}
+
+// A megabyte of the page is not to become gigabytes or hours of the reader.
+TEST(ObserveReader, LittleDoesNotBecomeMuch) {
+  std::string data(1 << 20, '\0');
+  auto refused = [&](auto&& set) {
+    stats::Snapshot head{};
+    head.size = data.size();
+    set(&head);
+    memcpy(data.data(), &head, sizeof head);
+    Statistics s;
+    return !parse_snapshot(data.data(), data.size(), &s);
+  };
+  const uint32_t at = sizeof(stats::Snapshot), room = (1 << 20) - at;
+  EXPECT_TRUE(refused([&](auto* h) { h->tasks = section(at, room, 1); }));
+  EXPECT_TRUE(refused([&](auto* h) { h->workers = section(at, room, 1); }));
+  EXPECT_TRUE(refused([&](auto* h) { h->carriers = section(at, room, 1); }));
+  EXPECT_TRUE(refused([&](auto* h) { h->queued = section(at, room, 1); }));
+  EXPECT_FALSE(refused([&](auto* h) {
+    h->tasks = section(at, room / sizeof(stats::TaskRecord), sizeof(stats::TaskRecord));
+  }));
+  uint32_t many = room / sizeof(stats::CarrierRecord);
+  ASSERT_GT(many, 1024u);
+  EXPECT_TRUE(
+      refused([&](auto* h) { h->carriers = section(at, many, sizeof(stats::CarrierRecord)); }));
+
+  // Each of a thousand carriers has the whole queue.
+  auto* carriers = reinterpret_cast<stats::CarrierRecord*>(data.data() + at);
+  for (uint32_t i = 0; i < 1000; i++) carriers[i].queued_count = 10000;
+  EXPECT_TRUE(refused([&](auto* h) {
+    h->carriers = section(at, 1000, sizeof(stats::CarrierRecord));
+    h->queued = section(at, 10000, 4);
+  }));
+  for (uint32_t i = 0; i < 1000; i++) carriers[i].queued_count = 10;
+  EXPECT_FALSE(refused([&](auto* h) {
+    h->carriers = section(at, 1000, sizeof(stats::CarrierRecord));
+    h->queued = section(at, 10000, 4);
+  }));
 }
 
 TEST(ObserveReader, EveryTruncationIsRefusedOrHarmless) {
