@@ -7,10 +7,12 @@
 
 namespace wisp {
 
-// A JSON string with its quotes. What is no UTF-8 sequence becomes the replacement character.
+// A JSON string with its quotes. Control characters are escaped; what is no UTF-8 sequence becomes
+// the replacement character.
 std::string in_json(std::string_view text);
-// Control bytes become '?', so that a thread's name cannot move the cursor.
-std::string printable(std::string_view text);
+// Control characters but `kept`, and what is no UTF-8, become '?', so that a thread's name cannot
+// move the cursor.
+std::string printable(std::string_view text, char kept = '?');
 // "1.2 s", "340 ms", "12 us".
 std::string duration(uint64_t ns);
 // At most `width` columns; the last one is '~' when something was cut off.

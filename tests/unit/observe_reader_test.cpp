@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
@@ -80,7 +81,9 @@ size_t show(const Statistics& s, const Statistics* earlier) {
        {TopOrder::kCpu, TopOrder::kWait, TopOrder::kRuns, TopOrder::kSteals, TopOrder::kName}) {
     view.order = order;
     for (const TopLine& line : top_lines(s, earlier, &view, 60, 20)) {
-      EXPECT_LE(line.text.size(), 60u);
+      EXPECT_LE(std::count_if(line.text.begin(), line.text.end(),
+                              [](char c) { return (c & 0xc0) != 0x80; }),
+                60);
       n += line.text.size();
     }
   }
@@ -215,7 +218,15 @@ TEST(ObserveReader, RandomMutationsNeverHurt) {
 
 TEST(ObserveReader, NamesCannotMoveTheCursor) {
   EXPECT_EQ(printable("a\033[2Jb\x7f\n"), "a?[2Jb??");
-  EXPECT_EQ(fit("abcdef", 4), "abc~");
+  EXPECT_EQ(printable("\tat\x1b", '\t'), "\tat?");
+  // C1: U+009B is ESC [ to some terminals, in UTF-8 or as a byte.
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "31m\xc2\x80\xc2\x9f\xc2\xa0\xc3\xa4"),
+            "a?31m??\xc2\xa0\xc3\xa4");
+  EXPECT_EQ(printable("\x9b"
+                      "31m\xc3"),
+            "?31m?");
+  EXPECT_EQ(in_json("\xc2\x9b\x7f"), "\"\\u009b\\u007f\"");
   EXPECT_EQ(in_json("a\"b\\\n\xff"), "\"a\\\"b\\\\\\u000a\\ufffd\"");
   EXPECT_EQ(in_json("\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\x80"),
             "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\x80\"");
@@ -226,6 +237,28 @@ TEST(ObserveReader, NamesCannotMoveTheCursor) {
     for (size_t i = 0; i < strlen(bad); ++i) expected += "\\ufffd";
     EXPECT_EQ(in_json(bad), expected + "\"") << bad;
   }
+}
+
+TEST(ObserveReader, ColumnsAreCharacters) {
+  EXPECT_EQ(fit("abcdef", 4), "abc~");
+  EXPECT_EQ(fit("abcd", 4), "abcd");
+  EXPECT_EQ(fit("abcd", 0), "");
+  EXPECT_EQ(fit("\xc3\xa4\xc3\xb6\xc3\xbc", 3), "\xc3\xa4\xc3\xb6\xc3\xbc");
+  EXPECT_EQ(fit("\xc3\xa4\xc3\xb6\xc3\xbc", 2), "\xc3\xa4~");
+  // Two columns each.
+  EXPECT_EQ(fit("\xe4\xbd\xa0\xe5\xa5\xbd", 4), "\xe4\xbd\xa0\xe5\xa5\xbd");
+  EXPECT_EQ(fit("\xe4\xbd\xa0\xe5\xa5\xbd", 3), "\xe4\xbd\xa0~");
+  EXPECT_EQ(fit("\xe4\xbd\xa0\xe5\xa5\xbd", 2), "~");
+  std::string data = sample();
+  Statistics s;
+  ASSERT_TRUE(parse_snapshot(data.data(), data.size(), &s));
+  s.tasks.resize(2);
+  strcpy(s.tasks[0].name, "abc");
+  strcpy(s.tasks[1].name, "\xc3\xa4\xc3\xb6\xc3\xbc");
+  std::string text = stat_text(s, nullptr, true);
+  std::string padded(13, ' ');
+  EXPECT_NE(text.find(" abc" + padded), std::string::npos) << text;
+  EXPECT_NE(text.find(" \xc3\xa4\xc3\xb6\xc3\xbc" + padded), std::string::npos) << text;
 }
 
 // A child with a memfd of the page's name and what `fill` writes in it; gone at the end.
