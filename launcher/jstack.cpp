@@ -35,8 +35,8 @@ std::string park_words(const TaskRecord& task, const std::string& java_state) {
 std::string coroutine_line(const TaskRecord& t, const std::string& name, const std::string& state) {
   return fmt::format(
       " - Coroutine [{:#x}] \"{}\" #{} active={} steal={} steal_fail={} preempt={} park={}",
-      t.address, name, t.id, t.times_run, t.times_stolen, t.times_steal_failed, t.times_preempted,
-      park_words(t, state));
+      t.address, printable(name), t.id, t.times_run, t.times_stolen, t.times_steal_failed,
+      t.times_preempted, park_words(t, state));
 }
 
 std::string wisp_line(const Statistics& s, const TaskRecord& t) {
@@ -76,17 +76,19 @@ std::string dump_text(const Statistics& s, const ThreadDump& dump) {
   if (!dump.before.empty()) text += "\n";
   std::unordered_set<uint32_t> seen;
   for (const DumpedThread& thread : dump.threads) {
-    text += fmt::format("{}\n", thread.header);
-    if (!thread.state.empty()) text += fmt::format("   java.lang.Thread.State: {}\n", thread.state);
+    text += fmt::format("{}\n", printable(thread.header));
+    if (!thread.state.empty()) {
+      text += fmt::format("   java.lang.Thread.State: {}\n", printable(thread.state));
+    }
     if (const TaskRecord* task = task_of(s, thread.nid)) {
       seen.insert(task->id);
       text += fmt::format("{}\n{}\n", wisp_line(s, *task),
                           coroutine_line(*task, thread.name, thread.state));
     }
-    for (const std::string& line : thread.lines) text += fmt::format("{}\n", line);
+    for (const std::string& line : thread.lines) text += printable(line, '\t') + "\n";
     text += "\n";
   }
-  for (const std::string& line : dump.after) text += fmt::format("{}\n", line);
+  for (const std::string& line : dump.after) text += printable(line, '\t') + "\n";
   if (!dump.after.empty()) text += "\n";
   bool headline = false;
   for (const TaskRecord& task : s.tasks) {

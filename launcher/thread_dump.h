@@ -8,7 +8,7 @@
 namespace wisp {
 
 struct DumpedThread {
-  std::string header;  // the line that begins with the name in quotes
+  std::string header;  // the line, of a name with line breaks the lines, from the name in quotes on
   std::string name;
   uint32_t nid = 0;                // 0: none given
   std::string state;               // what follows java.lang.Thread.State:, may be empty
