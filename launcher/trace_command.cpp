@@ -26,6 +26,7 @@ namespace {
 
 constexpr off_t kMaxFile = off_t{1} << 30;
 constexpr double kNamesEvery = 1;  // seconds between two looks at the tasks' names
+constexpr double kPageEvery = 1;   // at most, for the page of a java that may run without Wisp
 
 volatile sig_atomic_t g_interrupted = 0;
 volatile sig_atomic_t g_java = 0;  // pid of the java that this process waits for
@@ -102,10 +103,11 @@ int record_running(const TraceRequest& request) {
   if (list != nullptr && *list != '\0') options = std::string(list) + "," + options;
   setenv("WISP_OPTIONS", options.c_str(), 1);
   std::vector<std::string> words = request.java;
-  // --jdk comes first; whoever says -XX:-UseWisp2 himself wins.
+  // --jdk comes first, and with nothing behind it is told what it takes; whoever says
+  // -XX:-UseWisp2 himself wins.
   size_t at = words.size() > 1 && words[1] == "--jdk" ? 3 : 1;
   if (words.size() > 1 && words[1].rfind("--jdk=", 0) == 0) at = 2;
-  words.insert(words.begin() + static_cast<long>(std::min(at, words.size())), "-XX:+UseWisp2");
+  if (at <= words.size()) words.insert(words.begin() + static_cast<long>(at), "-XX:+UseWisp2");
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
@@ -128,12 +130,16 @@ int record_java(const TraceRequest& request) {
   trace.pid = pid;
   std::unique_ptr<StatisticsPage> page;
   std::unique_ptr<TraceRingsFile> rings;
-  double end = 0, names_at = 0;
+  double begin = monotonic_seconds(), end = 0, names_at = 0, page_at = begin;
   int status = 0, code = 0;
   bool written = false;
   while (waitpid(pid, &status, WNOHANG) == 0) {
     PageError ignored;
-    if (page == nullptr) page = StatisticsPage::open(pid, &ignored);
+    // Each look lists its descriptors: the longer it has none, the rarer.
+    if (double now = monotonic_seconds(); page == nullptr && now >= page_at) {
+      page = StatisticsPage::open(pid, &ignored);
+      page_at = now + std::min((now - begin) / 10, kPageEvery);
+    }
     if (page != nullptr && rings == nullptr) {
       rings = TraceRingsFile::open(page->process());
       trace.program = printable(page->process().title());

@@ -67,6 +67,7 @@ TEST(Command, UsageErrorsEndWithTwo) {
       {{"jdk"}, "DIR is required"},
       {{"jdk", "/tmp", "--out", "x"}, "--out"},
       {{"java", "--jdk"}, "--jdk takes a directory"},
+      {{"trace", "--", "java", "--jdk"}, "--jdk takes a directory"},
       {{"java", "--jdk", "/nowhere"}, "--jdk=/nowhere: takes the home directory of a JDK"},
       {{"java", "--jdk=/nowhere"}, "--jdk=/nowhere: takes"},
   };
