@@ -14,9 +14,6 @@ namespace wisp {
 static inline WispTask* known_task(pthread_t thread) {
   return interposing() && scheduler_running() ? task_of(thread) : nullptr;
 }
-WispTask* known_tid(int tid) {
-  return interposing() && scheduler_running() && tid > 0 ? task_of_tid(tid) : nullptr;
-}
 
 static inline WispTask* known_clock(clockid_t clock) {
   return interposing() && scheduler_running() ? task_of_clock(clock) : nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 #include <pthread.h>
 
+#include "interpose/entry.h"
 #include "scheduler/scheduler.h"
 
 namespace wisp {
@@ -20,7 +21,9 @@ extern void (*g_vm_thread_named)(const char* name);
 extern bool (*g_start_scheduler)();
 
 // The task with that tid, for the calling thread; or null.
-WispTask* known_tid(int tid);
+inline WispTask* known_tid(int tid) {
+  return interposing() && scheduler_running() && tid > 0 ? task_of_tid(tid) : nullptr;
+}
 
 // System calls by the function syscall(2), in the kernel's numbers, that are about a task where the
 // kernel would take the thread it runs on. False: not about one, nothing is done. `result` as the

@@ -25,8 +25,10 @@ if(NOT WISP_SANITIZE)
       ${interpose}/condition.cpp
       ${interpose}/locks.cpp
       ${interpose}/rwlock.cpp
+      ${interpose}/scheduling.cpp
       ${interpose}/semaphore.cpp
       ${interpose}/syscall.cpp
+      ${interpose}/thread_control.cpp
       ${interpose}/time.cpp
     LIBS wisp_io wisp_sync wisp_scheduler)
 endif()
