@@ -96,7 +96,9 @@ WISP_EXPORT int close(int fd) {
 WISP_EXPORT int fclose(FILE* stream) {
   real::ensure();
   if (!interposing() || stream == nullptr) return real::fclose(stream);
+  int before = errno;
   int fd = fileno_unlocked(stream);
+  if (fd < 0) errno = before;  // not a file's
   io::Closing closing = io::descriptor_closing(fd);
   int r = real::fclose(stream);
   io::descriptor_closed(fd, closing);

@@ -105,6 +105,13 @@ long open_cached(int dir, const char* path, int flags) {
                       sizeof how);
 }
 
+// By the function that the program has called: another's open may call openat.
+enum class Asked { Open, OpenAt };
+int open_by_others(Asked asked, int dir, const char* path, int flags, mode_t mode) {
+  return asked == Asked::Open ? real::open(path, flags, mode)
+                              : real::openat(dir, path, flags, mode);
+}
+
 // A FIFO without its other end waits here with its carrier until SysMonitor's next tick: to know a
 // FIFO beforehand would cost every open a system call.
 int open_on_task(int dir, const char* path, int flags, mode_t mode) {
@@ -134,12 +141,14 @@ int open_on_task(int dir, const char* path, int flags, mode_t mode) {
   return fd;
 }
 
-int do_open(int dir, const char* path, int flags, mode_t mode) {
+int do_open(Asked asked, int dir, const char* path, int flags, mode_t mode) {
   real::ensure();
   // Two loads for most paths.
   if (WISP_UNLIKELY(path != nullptr && path[0] == '/' && path[1] == 'p'))
     if (int fd = open_proc_file(path, flags); fd >= 0) return fd;
-  int fd = on_task() ? open_on_task(dir, path, flags, mode) : real::openat(dir, path, flags, mode);
+  int fd = WISP_UNLIKELY(real::g_others.open) ? open_by_others(asked, dir, path, flags, mode)
+           : on_task()                        ? open_on_task(dir, path, flags, mode)
+                                              : real::openat(dir, path, flags, mode);
   if (fd >= 0) {
     io::disk_opened(fd, flags);
     if (interposing()) io::descriptor_created(fd, io::kUnknown, 0);
@@ -164,29 +173,29 @@ inline bool has_mode(int flags) {
 
 WISP_EXPORT int open(const char* path, int flags, ...) {
   WISP_MODE(flags)
-  return do_open(AT_FDCWD, path, flags, mode);
+  return do_open(Asked::Open, AT_FDCWD, path, flags, mode);
 }
 WISP_EXPORT int open64(const char* path, int flags, ...) {
   WISP_MODE(flags)
-  return do_open(AT_FDCWD, path, flags | O_LARGEFILE, mode);
+  return do_open(Asked::Open, AT_FDCWD, path, flags | O_LARGEFILE, mode);
 }
 WISP_EXPORT int openat(int dir, const char* path, int flags, ...) {
   WISP_MODE(flags)
-  return do_open(dir, path, flags, mode);
+  return do_open(Asked::OpenAt, dir, path, flags, mode);
 }
 WISP_EXPORT int openat64(int dir, const char* path, int flags, ...) {
   WISP_MODE(flags)
-  return do_open(dir, path, flags | O_LARGEFILE, mode);
+  return do_open(Asked::OpenAt, dir, path, flags | O_LARGEFILE, mode);
 }
 WISP_EXPORT int creat(const char* path, mode_t mode) {
-  return do_open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+  return do_open(Asked::Open, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 WISP_EXPORT int creat64(const char* path, mode_t mode) { return creat(path, mode); }
 // The fortified forms, which have no mode; libc's say so when one is needed.
 #define WISP_OPEN_2(name, flag)                                          \
   WISP_EXPORT int name(const char* path, int flags) {                    \
     if (has_mode(flags)) return real::ensure(), real::name(path, flags); \
-    return do_open(AT_FDCWD, path, flags | flag, 0);                     \
+    return do_open(Asked::Open, AT_FDCWD, path, flags | flag, 0);        \
   }
 WISP_OPEN_2(__open_2, 0)
 WISP_OPEN_2(__open64_2, O_LARGEFILE)
@@ -194,7 +203,7 @@ WISP_OPEN_2(__open64_2, O_LARGEFILE)
 #define WISP_OPEN_2(name, flag)                                               \
   WISP_EXPORT int name(int dir, const char* path, int flags) {                \
     if (has_mode(flags)) return real::ensure(), real::name(dir, path, flags); \
-    return do_open(dir, path, flags | flag, 0);                               \
+    return do_open(Asked::OpenAt, dir, path, flags | flag, 0);                \
   }
 WISP_OPEN_2(__openat_2, 0)
 WISP_OPEN_2(__openat64_2, O_LARGEFILE)
@@ -202,10 +211,11 @@ WISP_OPEN_2(__openat64_2, O_LARGEFILE)
 
 // ---- calls that wait for the device by their nature ------------------------------------------
 
-#define WISP_SYNC(name, data_only)                                 \
-  WISP_EXPORT int name(int fd) {                                   \
-    if (!on_task()) return real::ensure(), real::name(fd);         \
-    return static_cast<int>(answer(io::disk_sync(fd, data_only))); \
+#define WISP_SYNC(name, data_only)                                                                \
+  WISP_EXPORT int name(int fd) {                                                                  \
+    if (!on_task()) return real::ensure(), real::name(fd);                                        \
+    if (WISP_UNLIKELY(real::g_others.sync)) return waiting(true, [=] { return real::name(fd); }); \
+    return static_cast<int>(answer(io::disk_sync(fd, data_only)));                                \
   }
 WISP_SYNC(fsync, false)
 WISP_SYNC(fdatasync, true)

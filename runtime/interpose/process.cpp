@@ -118,6 +118,54 @@ WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   return real::execvp(file, argv);
 }
 
+WISP_EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
+  real::ensure();
+  if (strchr(file, '/') != nullptr) return execve(file, argv, envp);
+  vfork_child_unblock();
+  FullWeight inherited(calling_task());
+  return real::execvpe(file, argv, envp);
+}
+
+WISP_EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
+  real::ensure();
+  vfork_child_unblock();
+  FullWeight inherited(calling_task());
+  return real::fexecve(fd, argv, envp);
+}
+
+// libc's own forms with a list do not come to the above. No memory but the stack: it may be a vfork
+// child's. `list` stands behind the null.
+#define WISP_LISTED_ARGUMENTS(first)                                            \
+  va_list list;                                                                 \
+  size_t n = 0;                                                                 \
+  va_start(list, first);                                                        \
+  for (const char* a = first; a != nullptr; a = va_arg(list, const char*)) ++n; \
+  va_end(list);                                                                 \
+  char** argv = static_cast<char**>(__builtin_alloca((n + 1) * sizeof(char*))); \
+  argv[0] = const_cast<char*>(first);                                           \
+  va_start(list, first);                                                        \
+  for (size_t i = 1; i <= n; ++i) argv[i] = va_arg(list, char*);
+
+WISP_EXPORT int execl(const char* path, const char* arg, ...) noexcept {
+  WISP_LISTED_ARGUMENTS(arg)
+  va_end(list);
+  return execve(path, argv, environ);
+}
+
+WISP_EXPORT int execlp(const char* file, const char* arg, ...) noexcept {
+  WISP_LISTED_ARGUMENTS(arg)
+  va_end(list);
+  return execvp(file, argv);
+}
+
+WISP_EXPORT int execle(const char* path, const char* arg, ...) noexcept {
+  WISP_LISTED_ARGUMENTS(arg)
+  char* const* envp = va_arg(list, char* const*);
+  va_end(list);
+  return execve(path, argv, envp);
+}
+#undef WISP_LISTED_ARGUMENTS
+
 // ---- debuggers: the kernel's tracer is the thread that has attached (ptrace(2)) ---------------
 
 WISP_EXPORT long ptrace(__ptrace_request request, ...) noexcept {

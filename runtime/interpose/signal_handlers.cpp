@@ -59,16 +59,16 @@ WISP_EXPORT sighandler_t sigset(int sig, sighandler_t disposition) noexcept {
   sigset_t one, before;
   sigemptyset(&one);
   if (sigaddset(&one, sig) != 0) return SIG_ERR;
-  bool hold = disposition == SIG_HOLD;
-  if (sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &one, &before) != 0) return SIG_ERR;
   sighandler_t old;
-  if (hold) {
+  if (disposition == SIG_HOLD) {
     struct sigaction now;
-    if (action_set(sig, nullptr, &now) != 0) return SIG_ERR;
+    if (sigprocmask(SIG_BLOCK, &one, &before) != 0 || action_set(sig, nullptr, &now) != 0)
+      return SIG_ERR;
     old = now.sa_handler;
   } else {
+    // The handler first: one that is held is for it.
     old = install(sig, disposition, 0, false);
-    if (old == SIG_ERR) return SIG_ERR;
+    if (old == SIG_ERR || sigprocmask(SIG_UNBLOCK, &one, &before) != 0) return SIG_ERR;
   }
   return sigismember(&before, sig) == 1 ? SIG_HOLD : old;
 }

@@ -98,6 +98,10 @@ WISP_EXPORT int accept(int fd, sockaddr* address, socklen_t* length) {
 
 WISP_EXPORT int connect(int fd, const sockaddr* address, socklen_t length) {
   if (!on_task()) return real::ensure(), real::connect(fd, address, length);
+  if (WISP_UNLIKELY(real::g_others.connect)) {
+    BlockingRegion region;
+    return real::connect(fd, address, length);
+  }
   return static_cast<int>(answer(io::connect(fd, address, length)));
 }
 

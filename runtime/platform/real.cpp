@@ -1,5 +1,9 @@
 #include "platform/real.h"
 
+#include <string.h>
+
+#include <initializer_list>
+
 #include "platform/log.h"
 
 namespace wisp::real {
@@ -11,6 +15,23 @@ namespace wisp::real {
 #undef WISP_REAL
 
 bool g_resolved = false;
+Others g_others = {};
+
+// libc's own, also by the names of its file and of libpthread's before glibc 2.34.
+static bool is_libcs(void* function) {
+  Dl_info info;
+  if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr) return true;
+  const char* slash = strrchr(info.dli_fname, '/');
+  const char* name = slash != nullptr ? slash + 1 : info.dli_fname;
+  for (const char* known : {"libc.", "libc-", "libpthread"})
+    if (strncmp(name, known, strlen(known)) == 0) return true;
+  return false;
+}
+
+template <typename... F>
+static bool any_is_anothers(F... functions) {
+  return !(is_libcs(reinterpret_cast<void*>(functions)) && ...);
+}
 
 static void* versioned(const char* name, const char* version) {
   void* found = dlvsym(RTLD_NEXT, name, version);
@@ -25,6 +46,8 @@ void resolve() {
 #include "platform/real.def"
 #undef WISP_REAL_VERSIONED
 #undef WISP_REAL
+  g_others = {any_is_anothers(connect), any_is_anothers(open, openat),
+              any_is_anothers(fsync, fdatasync)};
   __atomic_store_n(&g_resolved, true, __ATOMIC_RELEASE);
 }
 

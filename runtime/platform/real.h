@@ -35,6 +35,14 @@ inline void ensure() {
   if (WISP_UNLIKELY(!g_resolved)) resolve();
 }
 
+// Another preloaded library behind ours stands for libc's function: a connect that goes to a proxy,
+// an open that finds other paths, an fsync that does nothing. Then it is to be called, and no
+// system call in its place. Known after resolve().
+struct Others {
+  bool connect, open, sync;
+};
+extern Others g_others;
+
 #define WISP_REAL(ret, name, args) extern ret(*name) args;
 #define WISP_REAL_VERSIONED(ret, name, args, version) extern ret(*name) args;
 #include "platform/real.def"

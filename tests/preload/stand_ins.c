@@ -1,0 +1,26 @@
+// Another preloaded library stands for functions of libc (stand_ins_module.c): it is called, by
+// tasks as by threads. Proxies (connect), other roots (open) and tests (fsync) work so.
+#include <fcntl.h>
+
+#include "sockets.h"
+
+static void* calls(void* unused) {
+  struct sockaddr_in address = {.sin_family = AF_INET};
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  CHECK(connect(fd, (struct sockaddr*)&address, sizeof address) == -1 && errno == EXDEV);
+  close(fd);
+  fd = open("/stands/for/null", O_RDONLY);
+  CHECK(fd >= 0 && fsync(fd) == 0 && close(fd) == 0);
+  fd = openat(AT_FDCWD, "/stands/for/null", O_RDONLY);
+  CHECK(fd >= 0 && fdatasync(fd) == 0 && close(fd) == 0);
+  CHECK(open("/not/there", O_RDONLY) == -1 && errno == ENOENT);
+  CHECK(fsync(-1) == 0);
+  return unused;
+}
+
+int main(void) {
+  check_tasks();
+  calls(NULL);
+  join(java(calls, NULL));
+  return 0;
+}
