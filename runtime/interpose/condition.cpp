@@ -4,6 +4,7 @@
 #include "sync/condition.h"
 
 #include "interpose/entry.h"
+#include "sync/kernel_wait.h"
 
 using namespace wisp;
 
@@ -24,17 +25,29 @@ bool ours_with(pthread_cond_t* c, pthread_mutex_t* m) {
   return true;
 }
 
+// One that is libc's.
+template <typename F>
+int wait_in_libc(F&& wait) {
+  return interposing() ? wait_in_kernel(wait) : wait();
+}
+
 bool perhaps_in_lot() { return interposing() && g_shared_in_lot.load(std::memory_order_relaxed); }
 }  // namespace
 
 WISP_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
-  if (!ours_with(c, m)) return real::ensure(), real::pthread_cond_wait(c, m);
+  if (!ours_with(c, m)) {
+    real::ensure();
+    return wait_in_libc([=] { return real::pthread_cond_wait(c, m); });
+  }
   return condition_wait(c, m, kForever);
 }
 
 WISP_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
                                        const timespec* abstime) {
-  if (!ours_with(c, m)) return real::ensure(), real::pthread_cond_timedwait(c, m, abstime);
+  if (!ours_with(c, m)) {
+    real::ensure();
+    return wait_in_libc([=] { return real::pthread_cond_timedwait(c, m, abstime); });
+  }
   return condition_timedwait(c, m, abstime);
 }
 
@@ -43,9 +56,8 @@ WISP_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, cl
                                        const timespec* abstime) {
   if (!ours_with(c, m)) {
     real::ensure();
-    return real::pthread_cond_clockwait != nullptr
-               ? real::pthread_cond_clockwait(c, m, clock, abstime)
-               : ENOSYS;
+    if (real::pthread_cond_clockwait == nullptr) return ENOSYS;
+    return wait_in_libc([=] { return real::pthread_cond_clockwait(c, m, clock, abstime); });
   }
   return condition_clockwait(c, m, clock, abstime);
 }

@@ -1,5 +1,5 @@
-// pthread mutexes, once and spin locks: C ABI to sync/mutex.h and sync/once.h. Mutex init and the
-// attributes are libc's: we read what they leave. C11's mtx_ and cnd_ functions stay libc's, too:
+// pthread mutexes, once and spin locks: C ABI to sync/mutex.h and sync/once.h. The attributes are
+// libc's: we read what they leave. C11's mtx_ and cnd_ functions stay libc's, too:
 // libc implements them without a call we could see, nothing in the JDK imports them, and a lock
 // used only through them is consistent in itself (its waiters sleep in the kernel).
 // None of these is a cancellation point for a task; HotSpot cancels nobody.
@@ -22,6 +22,13 @@ static WISP_NOINLINE int lock_patiently(pthread_mutex_t* m) {
   int r;
   for (Backoff backoff; (r = mutex_trylock(m)) == EBUSY;) backoff.wait();
   return r;
+}
+
+WISP_EXPORT int pthread_mutex_init(pthread_mutex_t* m,
+                                   const pthread_mutexattr_t* attributes) noexcept {
+  real::ensure();
+  if (!among_tasks()) return real::pthread_mutex_init(m, attributes);
+  return mutex_init(m, attributes);
 }
 
 WISP_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {

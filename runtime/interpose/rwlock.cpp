@@ -4,20 +4,42 @@
 
 #include "interpose/entry.h"
 #include "sync/barrier.h"
+#include "sync/kernel_wait.h"
 
 using namespace wisp;
 
 namespace {
 inline bool ours(const pthread_rwlock_t* l) { return interposing() && rwlock_is_ours(l); }
+
+bool valid_time(clockid_t clock, const timespec* abstime) {
+  return valid_lock_clock(clock) && valid_nsec(*abstime);
+}
+
+// One that is libc's. `lock` is its function; it also knows what is wrong with a time, for which it
+// looks first, and whether the caller waits for itself (EDEADLK).
+template <typename F>
+int lock_in_libc(pthread_rwlock_t* l, int (*attempt)(pthread_rwlock_t*), bool valid, F&& lock) {
+  if (!interposing() || !valid) return lock();
+  int e = attempt(l);
+  return e != EBUSY ? e : wait_in_kernel(lock);
+}
 }  // namespace
 
 WISP_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* l) {
-  if (!ours(l)) return real::ensure(), real::pthread_rwlock_rdlock(l);
+  if (!ours(l)) {
+    real::ensure();
+    return lock_in_libc(l, real::pthread_rwlock_tryrdlock, true,
+                        [l] { return real::pthread_rwlock_rdlock(l); });
+  }
   return rwlock_rdlock(l, kForever);
 }
 
 WISP_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* l) {
-  if (!ours(l)) return real::ensure(), real::pthread_rwlock_wrlock(l);
+  if (!ours(l)) {
+    real::ensure();
+    return lock_in_libc(l, real::pthread_rwlock_trywrlock, true,
+                        [l] { return real::pthread_rwlock_wrlock(l); });
+  }
   return rwlock_wrlock(l, kForever);
 }
 
@@ -32,12 +54,20 @@ WISP_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* l) {
 }
 
 WISP_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* abstime) {
-  if (!ours(l)) return real::ensure(), real::pthread_rwlock_timedrdlock(l, abstime);
+  if (!ours(l)) {
+    real::ensure();
+    return lock_in_libc(l, real::pthread_rwlock_tryrdlock, valid_nsec(*abstime),
+                        [=] { return real::pthread_rwlock_timedrdlock(l, abstime); });
+  }
   return rwlock_clockrdlock(l, CLOCK_REALTIME, abstime);
 }
 
 WISP_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* abstime) {
-  if (!ours(l)) return real::ensure(), real::pthread_rwlock_timedwrlock(l, abstime);
+  if (!ours(l)) {
+    real::ensure();
+    return lock_in_libc(l, real::pthread_rwlock_trywrlock, valid_nsec(*abstime),
+                        [=] { return real::pthread_rwlock_timedwrlock(l, abstime); });
+  }
   return rwlock_clockwrlock(l, CLOCK_REALTIME, abstime);
 }
 
@@ -46,9 +76,9 @@ WISP_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock,
                                            const timespec* abstime) {
   if (!ours(l)) {
     real::ensure();
-    return real::pthread_rwlock_clockrdlock != nullptr
-               ? real::pthread_rwlock_clockrdlock(l, clock, abstime)
-               : ENOSYS;
+    if (real::pthread_rwlock_clockrdlock == nullptr) return ENOSYS;
+    return lock_in_libc(l, real::pthread_rwlock_tryrdlock, valid_time(clock, abstime),
+                        [=] { return real::pthread_rwlock_clockrdlock(l, clock, abstime); });
   }
   return rwlock_clockrdlock(l, clock, abstime);
 }
@@ -57,9 +87,9 @@ WISP_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock,
                                            const timespec* abstime) {
   if (!ours(l)) {
     real::ensure();
-    return real::pthread_rwlock_clockwrlock != nullptr
-               ? real::pthread_rwlock_clockwrlock(l, clock, abstime)
-               : ENOSYS;
+    if (real::pthread_rwlock_clockwrlock == nullptr) return ENOSYS;
+    return lock_in_libc(l, real::pthread_rwlock_trywrlock, valid_time(clock, abstime),
+                        [=] { return real::pthread_rwlock_clockwrlock(l, clock, abstime); });
   }
   return rwlock_clockwrlock(l, clock, abstime);
 }
@@ -70,8 +100,10 @@ WISP_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
 }
 
 WISP_EXPORT int pthread_barrier_wait(pthread_barrier_t* b) {
-  if (!interposing() || !barrier_is_ours(b)) return real::ensure(), real::pthread_barrier_wait(b);
-  return barrier_wait(b);
+  real::ensure();
+  if (!interposing()) return real::pthread_barrier_wait(b);
+  if (barrier_is_ours(b)) return barrier_wait(b);
+  return wait_in_kernel([b] { return real::pthread_barrier_wait(b); });
 }
 
 WISP_EXPORT int pthread_barrier_destroy(pthread_barrier_t* b) {

@@ -3,6 +3,7 @@
 #include "sync/semaphore.h"
 
 #include "interpose/entry.h"
+#include "sync/kernel_wait.h"
 
 using namespace wisp;
 
@@ -10,15 +11,32 @@ namespace {
 
 inline bool ours(sem_t* s) { return interposing() && sem_is_ours(s); }
 
+// One that is libc's. `wait` is its function; it also knows what is wrong with a time, for which
+// it looks first.
+template <typename F>
+int wait_in_libc(sem_t* s, bool valid, F&& wait) {
+  if (!interposing() || !valid) return wait();
+  int error = errno;
+  if (real::sem_trywait(s) == 0) return 0;
+  errno = error;
+  return wait_in_kernel(wait);
+}
+
 }  // namespace
 
 WISP_EXPORT int sem_wait(sem_t* s) {
-  if (!ours(s)) return real::ensure(), real::sem_wait(s);
+  if (!ours(s)) {
+    real::ensure();
+    return wait_in_libc(s, true, [s] { return real::sem_wait(s); });
+  }
   return error_answer(semaphore_wait(s, kForever));
 }
 
 WISP_EXPORT int sem_timedwait(sem_t* s, const timespec* abstime) {
-  if (!ours(s)) return real::ensure(), real::sem_timedwait(s, abstime);
+  if (!ours(s)) {
+    real::ensure();
+    return wait_in_libc(s, valid_nsec(*abstime), [=] { return real::sem_timedwait(s, abstime); });
+  }
   return error_answer(semaphore_clockwait(s, CLOCK_REALTIME, abstime));
 }
 
@@ -26,8 +44,9 @@ WISP_EXPORT int sem_timedwait(sem_t* s, const timespec* abstime) {
 WISP_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* abstime) {
   if (!ours(s)) {
     real::ensure();
-    return real::sem_clockwait != nullptr ? real::sem_clockwait(s, clock, abstime)
-                                          : error_answer(ENOSYS);
+    if (real::sem_clockwait == nullptr) return error_answer(ENOSYS);
+    return wait_in_libc(s, valid_lock_clock(clock) && valid_nsec(*abstime),
+                        [=] { return real::sem_clockwait(s, clock, abstime); });
   }
   return error_answer(semaphore_clockwait(s, clock, abstime));
 }

@@ -1,10 +1,14 @@
 // pthread mutexes that tasks can wait for, kept in the caller's pthread_mutex_t with the words
 // glibc uses: lock 0 free, 1 locked, 2 locked and somebody may be parked. So a mutex that libc
 // locked before Wisp started is unlocked by us, and the other way round in a forked child.
-// Robust and process-shared mutexes and those with a priority ceiling are libc's: its waiters sleep
-// in the kernel. With priority inheritance libc has the kernel hand over the lock, which knows
-// kernel threads only: of a lock that a task holds it finds no owner, and libc then waits for ever
-// (glibc, nptl/pthread_mutex_lock.c, ESRCH). So those are ours, without the inheritance.
+// Robust and process-shared mutexes are libc's: its waiters sleep in the kernel, on a task without
+// the carrier. With priority inheritance libc has the kernel hand over the lock, which knows kernel
+// threads only: of a lock that a task holds it finds no owner, and libc then waits for ever or
+// aborts (glibc, nptl/pthread_mutex_lock.c, ESRCH). So nobody inherits: mutexes of this process are
+// ours like others, and mutex_init takes the inheritance from robust and shared ones. The kind lies
+// in the mutex, so all processes agree. For one that another program has made we ask again and
+// again; a thread of that program that waits while a task holds it fares as said.
+// A priority ceiling is for real-time threads, which no task is: libc's error for others is EINVAL.
 //
 // Why it barges (a woken thread competes again) instead of handing the lock over: a hand-over makes
 // everybody wait for the switch to the chosen thread; with tasks that is a whole queue of others.
@@ -23,6 +27,7 @@ namespace wisp {
 constexpr int kMutexTypeMask = 3;
 constexpr int kMutexElisionBits = 256 | 512;
 constexpr int kMutexInherits = 32;  // PTHREAD_MUTEX_PRIO_INHERIT_NP
+constexpr int kMutexCeiling = 64;   // PTHREAD_MUTEX_PRIO_PROTECT_NP
 static_assert(offsetof(pthread_mutex_t, __data.__lock) == 0);
 static_assert(offsetof(pthread_mutex_t, __data.__count) == 4);
 static_assert(offsetof(pthread_mutex_t, __data.__owner) == 8);
@@ -41,7 +46,8 @@ inline bool mutex_is_ours(const pthread_mutex_t* m) {
 // --- everything but the uncontended normal mutex
 int mutex_lock_contended(std::atomic<uint32_t>& word, uint64_t deadline_ns);  // 0 or ETIMEDOUT
 void mutex_wake(std::atomic<uint32_t>& word);  // the word was 2 when it was released
-int mutex_lock_other(pthread_mutex_t* m);      // any other kind
+int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes);
+int mutex_lock_other(pthread_mutex_t* m);  // any other kind
 int mutex_trylock_other(pthread_mutex_t* m);
 int mutex_unlock_other(pthread_mutex_t* m);
 int mutex_timedlock(pthread_mutex_t* m, clockid_t clock, const timespec* abstime);
