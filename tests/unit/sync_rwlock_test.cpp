@@ -1,6 +1,7 @@
 // Read-write locks: exclusion, preference, errors, timeouts; once and spin locks beside them.
 #include "sync/once.h"
 #include "sync/rwlock.h"
+#include "sync/sleep.h"
 #include "unit/sync_support.h"
 
 namespace wisp::test {
@@ -163,6 +164,25 @@ TEST(SyncOnce, RunsOnceAndAllWait) {
     });
     EXPECT_TRUE(once_done(&control));
   }
+}
+
+// They look now and then, as its end may have been an exception. Each look is a switch.
+TEST(SyncOnce, WhoWaitsForLongSeldomLooks) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer replaces pthread_once, and its control word with it";
+#endif
+  constexpr int kTasks = 50;
+  static pthread_once_t control = PTHREAD_ONCE_INIT;
+  static uint64_t switches;
+  run_crew(kTasks, 0, [&](int) {
+    once_slow(&control, [] {
+      uint64_t before = scheduler_totals().switches;
+      timespec t{0, 500'000'000};
+      task_nanosleep(&t, nullptr);
+      switches = scheduler_totals().switches - before;
+    });
+  });
+  EXPECT_LT(switches, 100u * kTasks);  // each millisecond they would be 500
 }
 
 TEST(SyncSpinLock, ExcludesThoughTheHolderIsNotRunning) {
