@@ -39,9 +39,9 @@ long on_futex(long a, long b, long c, long d, long e, long f) {
     return futex(reinterpret_cast<uint32_t*>(a), op, static_cast<uint32_t>(c),
                  static_cast<uintptr_t>(d), reinterpret_cast<uint32_t*>(e),
                  static_cast<uint32_t>(f));
+  if (futex_names_owner(op) && current_task() != nullptr) return -ENOSYS;
   int command = op & FUTEX_CMD_MASK;
-  if (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
-      command == FUTEX_LOCK_PI2 || command == FUTEX_WAIT_REQUEUE_PI) {
+  if (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) {
     BlockingRegion region;
     return kernel::call(SYS_futex, a, b, c, d, e, f);
   }
@@ -110,6 +110,12 @@ WISP_EXPORT long syscall(long number, ...) {
   switch (number) {
     case SYS_futex:
       return answer(on_futex(a, b, c, d, e, f));
+    // The kernel would have waiters of its own on words that others wake in the parking lot.
+    case kernel::kFutexWaitv:
+    case kernel::kFutexWake:
+    case kernel::kFutexWait:
+    case kernel::kFutexRequeue:
+      return answer(-ENOSYS);
     case SYS_gettid:
       return caller_tid();
     case SYS_sched_yield:

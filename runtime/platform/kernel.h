@@ -40,8 +40,9 @@ inline long call(long nr, long a = 0, long b = 0, long c = 0, long d = 0, long e
 #endif
 }
 
-// Linux 5.11; the headers of the build may be older.
+// Linux 5.11, 5.16 and 6.7; the headers of the build may be older.
 constexpr long kEpollPwait2 = 441;
+constexpr long kFutexWaitv = 449, kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 
 inline int gettid() { return static_cast<int>(call(SYS_gettid)); }
 inline int getpid() { return static_cast<int>(call(SYS_getpid)); }

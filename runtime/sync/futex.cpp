@@ -135,15 +135,15 @@ long futex(uint32_t* uaddr, int op, uint32_t val, uintptr_t timeout_or_val2, uin
   uint32_t val2 = static_cast<uint32_t>(timeout_or_val2);
   clockid_t clock = (op & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   int command = op & FUTEX_CMD_MASK;
-  if ((op & FUTEX_CLOCK_REALTIME) != 0 && command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
-    return -ENOSYS;
+  // FUTEX_WAIT took the other clock from Linux 4.5 to 5.12.
+  if ((op & FUTEX_CLOCK_REALTIME) != 0 && command != FUTEX_WAIT_BITSET) return -ENOSYS;
   bool second_address =
       command == FUTEX_REQUEUE || command == FUTEX_CMP_REQUEUE || command == FUTEX_WAKE_OP;
   if (second_address && reinterpret_cast<uintptr_t>(uaddr2) % 4 != 0) return -EINVAL;
   uint64_t deadline;
   switch (command) {
     case FUTEX_WAIT:  // relative
-      if (int e = deadline_of(timeout, false, clock, &deadline)) return e;
+      if (int e = deadline_of(timeout, false, CLOCK_MONOTONIC, &deadline)) return e;
       return futex_wait(uaddr, val, FUTEX_BITSET_MATCH_ANY, deadline);
     case FUTEX_WAIT_BITSET:  // absolute
       if (int e = deadline_of(timeout, true, clock, &deadline)) return e;

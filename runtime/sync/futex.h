@@ -1,6 +1,7 @@
 // The futex(2) operations that go to the parking lot instead of the kernel, for every thread of the
 // process: both sides of a futex must meet in one queue. Only FUTEX_PRIVATE_FLAG operations; what
-// may be shared with other processes, and the PI operations, stay the kernel's.
+// may be shared with other processes stays the kernel's. So do the PI operations, but not for a
+// task: the word names the owner, and the kernel puts or looks for its own thread there.
 // A word that the kernel itself wakes (CLONE_CHILD_CLEARTID) never comes through syscall().
 #pragma once
 #include <linux/futex.h>
@@ -19,6 +20,20 @@ inline bool futex_is_ours(int op) {
     case FUTEX_WAKE_OP:
     case FUTEX_WAIT_BITSET:
     case FUTEX_WAKE_BITSET:
+      return true;
+    default:
+      return false;
+  }
+}
+
+inline bool futex_names_owner(int op) {
+  switch (op & FUTEX_CMD_MASK) {
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+    case FUTEX_TRYLOCK_PI:
+    case FUTEX_UNLOCK_PI:
+    case FUTEX_WAIT_REQUEUE_PI:
+    case FUTEX_CMP_REQUEUE_PI:
       return true;
     default:
       return false;

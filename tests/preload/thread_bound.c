@@ -1,5 +1,6 @@
 // What the kernel binds to one kernel thread, asked for by threads that may move between them.
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -181,6 +182,44 @@ static void* wants_rseq(void* unused) {
   return unused;
 }
 
+// ---- futexes whose word names the owner, and those of the newer calls: as they should be, or
+// refused as by a kernel without them
+
+static void* locks_by_its_tid(void* unused) {
+  unsigned w = 0;
+  if (syscall(SYS_futex, &w, FUTEX_LOCK_PI_PRIVATE, 0, NULL, NULL, 0) == 0) {
+    CHECK((w & FUTEX_TID_MASK) == (unsigned)gettid());
+    CHECK(syscall(SYS_futex, &w, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0) == 0 && w == 0);
+    w = (unsigned)gettid();
+    CHECK(syscall(SYS_futex, &w, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0) == 0 && w == 0);
+  } else {
+    CHECK(errno == ENOSYS && w == 0);
+  }
+  return unused;
+}
+
+static unsigned g_word;
+static void* wakes_it(void* unused) {
+  sleep_ms(20);
+  __atomic_store_n(&g_word, 1, __ATOMIC_SEQ_CST);
+  CHECK(syscall(SYS_futex, &g_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) >= 0);
+  return unused;
+}
+static void* waits_by(void* number) {
+  struct {
+    unsigned long long value, word;
+    unsigned flags, reserved;
+  } one = {0, (unsigned long)&g_word, 2 | FUTEX_PRIVATE_FLAG, 0};
+  __atomic_store_n(&g_word, 0, __ATOMIC_SEQ_CST);
+  pthread_t waker = java(wakes_it, NULL);
+  long n = (long)number;
+  long r = n == 449 ? syscall(n, &one, 1, 0, NULL, 0)                                 // futex_waitv
+                    : syscall(n, &g_word, 0L, ~0u, 2 | FUTEX_PRIVATE_FLAG, NULL, 0);  // futex_wait
+  CHECK(r >= 0 || errno == ENOSYS || errno == EAGAIN);  // by another, it has been quicker
+  join(waker);
+  return NULL;
+}
+
 // ---- a traced child that stops has not ended
 
 static void* traces(void* unused) {
@@ -229,6 +268,9 @@ int main(void) {
     for (int i = 0; i < 6; ++i) join(t[i]);
     for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? uses_rings : wants_rseq, NULL);
     for (int i = 0; i < 6; ++i) join(t[i]);
+    join(java(locks_by_its_tid, NULL));
+    join(java(waits_by, (void*)449));
+    join(java(waits_by, (void*)455));
     join(java(traces, NULL));
     for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? attaches : is_ordinary, NULL);
     for (int i = 0; i < 6; ++i) join(t[i]);
