@@ -11,13 +11,13 @@ namespace wisp {
 
 namespace {
 
-constexpr uint64_t kReader = 1;
-constexpr uint64_t kReaders = (uint64_t{1} << 20) - 1;
-constexpr uint64_t kWriter = uint64_t{1} << 20;
-constexpr uint64_t kReaderWaits = uint64_t{1} << 21;
-constexpr uint64_t kReadersWaiting = ((uint64_t{1} << 21) - 1) << 21;
-constexpr uint64_t kWriterWaits = uint64_t{1} << 42;
-constexpr uint64_t kWritersWaiting = ((uint64_t{1} << 21) - 1) << 42;
+constexpr uint64_t kWriter = uint64_t{1} << 1;
+constexpr uint64_t kReader = uint64_t{1} << 3;
+constexpr uint64_t kReaders = ((uint64_t{1} << 20) - 1) << 3;
+constexpr uint64_t kReaderWaits = uint64_t{1} << 23;
+constexpr uint64_t kReadersWaiting = ((uint64_t{1} << 21) - 1) << 23;
+constexpr uint64_t kWriterWaits = uint64_t{1} << 44;
+constexpr uint64_t kWritersWaiting = ((uint64_t{1} << 20) - 1) << 44;
 
 using Word = std::atomic<uint64_t>;
 

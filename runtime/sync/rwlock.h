@@ -2,13 +2,14 @@
 // everything, so that the operation that releases the lock also tells whom to wake and the lock's
 // memory need not be touched again (its next holder may free it):
 //
-//   bits 0-19  readers holding it      bit 20  a writer holds it
-//   bits 21-41 readers waiting         bits 42-62  writers waiting
+//   bit 1      a writer holds it       bits 3-22   readers holding it
+//   bits 23-43 readers waiting         bits 44-63  writers waiting
 //
-// A waiter counts itself in before it parks and out in the CAS that gives it the lock. Readers park
-// on the lock's address, writers four bytes above. The preferred kind is where libc's init and
-// static initialisers put it; process-shared locks are libc's.
-// As libc: readers are preferred unless the kind is PREFER_WRITER_NONRECURSIVE.
+// Holders are where libc has them: in a forked child, and where libc locked before Wisp started,
+// the other one unlocks. A waiter counts itself in before it parks and out in the CAS that gives it
+// the lock. Readers park on the lock's address, writers four bytes above. The preferred kind is
+// where libc's init and static initialisers put it; process-shared locks are libc's. As libc:
+// readers are preferred unless the kind is PREFER_WRITER_NONRECURSIVE.
 #pragma once
 #include <pthread.h>
 

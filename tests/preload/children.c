@@ -23,9 +23,14 @@ static int status_of(pid_t pid) {
 }
 
 static void forks(void) {
+  pthread_rwlock_t read = PTHREAD_RWLOCK_INITIALIZER;
+  CHECK(pthread_rwlock_rdlock(&read) == 0 && pthread_rwlock_rdlock(&read) == 0);
   pthread_mutex_lock(&g_mutex);
   pid_t pid = fork();
   if (pid == 0) {
+    for (int i = 0; i < 2; ++i)
+      if (pthread_rwlock_trywrlock(&read) != EBUSY || pthread_rwlock_unlock(&read) != 0) _exit(2);
+    if (pthread_rwlock_trywrlock(&read) != 0) _exit(3);
     pthread_mutex_unlock(&g_mutex);
     pthread_mutex_lock(&g_mutex);
     // A child may go on as a program of its own, with threads: as many at a time as make libc unmap
@@ -41,6 +46,7 @@ static void forks(void) {
     _exit(n[0]);
   }
   pthread_mutex_unlock(&g_mutex);
+  CHECK(pthread_rwlock_unlock(&read) == 0 && pthread_rwlock_unlock(&read) == 0);
   CHECK(status_of(pid) == 7);
   pid = fork();
   if (pid == 0) pthread_exit(NULL);  // the last thread of its process

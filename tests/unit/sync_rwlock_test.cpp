@@ -111,7 +111,7 @@ TEST(SyncRwlock, WaitingWriterStopsReadersOnlyWhenPreferred) {
       EXPECT_EQ(0, rwlock_wrlock(&l, kForever));
       EXPECT_EQ(0, rwlock_unlock(&l));
     });
-    while (word(&l) < (uint64_t{1} << 42)) kernel::sched_yield();
+    while (word(&l) < (uint64_t{1} << 44)) kernel::sched_yield();
     on_both_kinds([&] {
       int e = rwlock_tryrdlock(&l);
       EXPECT_EQ(preferred ? EBUSY : 0, e);
@@ -136,7 +136,7 @@ TEST(SyncRwlock, TimedOutWriterFreesReaders) {
         EXPECT_EQ(ETIMEDOUT, rwlock_wrlock(&l, monotonic_ns() + 50000000));
       } while (!seen);
     } else {
-      while (word(&l) < (uint64_t{1} << 42)) give_way();
+      while (word(&l) < (uint64_t{1} << 44)) give_way();
       seen = true;
       EXPECT_EQ(0, rwlock_rdlock(&l, monotonic_ns() + 60000000000));
       EXPECT_EQ(0, rwlock_unlock(&l));
