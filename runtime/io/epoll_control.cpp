@@ -41,6 +41,7 @@ enum class First { Nothing, Queued, AskNow };
 // an event that the pump is about to tell of, and would be reported twice. Under both locks.
 First begin(EpollItem* i) {
   i->disabled = false;
+  i->look = 0;  // what it asks for now has not been reported
   i->data_only = (i->events & kEpollData) != 0 &&
                  (i->events & ~(kEpollData | EPOLLRDHUP | kEpollModes | EPOLLERR | EPOLLHUP)) == 0;
   i->interest = static_cast<uint8_t>(poll_interest(i->events) | kPollAll);

@@ -30,6 +30,7 @@ struct EpollItem : PollNode {
   int fd;
   uint32_t events;
   uint32_t serial;  // another one after each use
+  uint32_t look;    // in which it was reported last
   bool live;
   bool queued;
   bool disabled;   // EPOLLONESHOT has been reported
@@ -42,6 +43,7 @@ struct EpollSet {
   int epoll = -1;
   uint32_t life = 0;   // of d
   uint32_t ready = 0;  // in the queue, blanks included
+  uint32_t look = 0;   // the last one's number
   EpollItem* first = nullptr;
   EpollItem* ready_first = nullptr;
   EpollItem* ready_last = nullptr;

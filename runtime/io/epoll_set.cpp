@@ -13,7 +13,8 @@ namespace {
 // Who looks so often and never waits polls: the kernel answers that in one call.
 constexpr uint32_t kLooksOfPoller = 1000;
 
-void report(EpollItem* i, uint32_t events, epoll_event* out) {
+void report(EpollItem* i, uint32_t events, uint32_t look, epoll_event* out) {
+  i->look = look;
   out->events = events;
   out->data = i->data;
   if ((i->events & EPOLLONESHOT) != 0)
@@ -71,6 +72,8 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told) 
   // What is put back queues behind these and is for the next call. Others may take of them while
   // the lock is free.
   uint32_t left = set->life == life ? set->ready : 0;
+  if (++set->look == 0) ++set->look;
+  const uint32_t look = set->look;
   auto queued = [&] { return left != 0 && set->ready_first != nullptr; };
   while (n < max && queued()) {
     Question question;
@@ -78,6 +81,8 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told) 
       EpollItem* i = epoll_pop(set);
       if (WISP_UNLIKELY(!i->live))
         epoll_put_away(i);
+      else if (WISP_UNLIKELY(i->look == look))
+        epoll_queue(i);  // reported, and an event came after that: once in a call
       else if (!i->disabled && !epoll_known_idle(i))
         question.add(i);
     }
@@ -102,7 +107,7 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told) 
       if (asked) left = set->life == life ? set->ready : 0;  // nothing has been put back yet
     }
     for (int k = 0; k < question.count(); ++k)
-      if (EpollItem* i = question.ready(k, &events)) report(i, events, &out[n++]);
+      if (EpollItem* i = question.ready(k, &events)) report(i, events, look, &out[n++]);
   }
   bool more = n > 0 && set->ready != 0;
   set->lock.unlock();

@@ -59,7 +59,7 @@ TEST_P(Flight, AStallInNativeCodeIsNamed) {
   std::string text = file_with(errors, "FlightWorkload.openFifo\\(FlightWorkload.java");
   EXPECT_TRUE(
       matches(text,
-              "wisp: stall: \"blocked-native\" #\\d+, task \\d+, nid 0x4[0-9a-f]+, has run "
+              "wisp: stall: \"blocked-native\" #\\d+, task \\d+, nid 0x[0-9a-f]{6}, has run "
               "\\d+ ms without giving way, [a-z0-9 ]+; in native code, asleep in the kernel"))
       << text;
   EXPECT_TRUE(matches(text, "wisp:     at .*FileInputStream.open0?\\(Native Method\\)\n")) << text;
