@@ -104,7 +104,7 @@ TEST(TaskPool, TidsBeginAnewButForTheLiving) {
 
 // libc knows the holder of a mutex that two processes have in common by his tid.
 TEST(TaskPool, ProcessesBeginAtPlacesOfTheirOwn) {
-  uint32_t mine = g_first_tid, reached = tid_of_a_task();
+  uint32_t reached = tid_of_a_task(), mine = g_first_tid;
   EXPECT_EQ(task_number(mine), 1u);
   EXPECT_EQ(task_number(mine + 1), 2u);
   int same = 0;
