@@ -1,9 +1,9 @@
 // java -agentpath:…/libwisp.so[=options]: for places where only JVM flags can be set. By the time
 // an agent loads it is too late to become the thread implementation, so the process executes itself
-// once more, same pid and arguments, with this library preloaded. In the second life Agent_OnLoad
-// finds the library preloaded and has nothing to do. WISP_REEXEC marks the second life: when
-// preloading fails in it (a linker that ignores LD_PRELOAD), the program runs plain instead of
-// looping.
+// once more, same pid and arguments, with this library preloaded. In the second life the agent
+// finds the library preloaded and has nothing to do; it is called by Agent_OnLoad_wisp there
+// (agent_symbol.h). WISP_REEXEC marks the second life: when preloading fails in it (a linker that
+// ignores LD_PRELOAD), the program runs plain instead of looping.
 //
 // What the first life has done by then and exec does not undo is little: "Picked up …" lines appear
 // twice, an -Xlog file is rotated once. Nothing has read stdin.
@@ -174,5 +174,15 @@ int on_load(const char* options) {
 
 // jint Agent_OnLoad(JavaVM*, char* options, void* reserved), without needing jni.h to build.
 extern "C" __attribute__((visibility("default"))) int Agent_OnLoad(void*, char* options, void*) {
+  return wisp::on_load(options != nullptr ? options : "");
+}
+// For agent_symbol.cpp.
+extern "C" __attribute__((visibility("hidden"), alias("Agent_OnLoad"))) int wisp_agent_on_load(
+    void*, char*, void*);
+
+// The name that HotSpot asks for first, in the program and what was loaded with it. A function of
+// its own: the dynamic linker could not tell an alias from the other.
+extern "C" __attribute__((visibility("default"))) int Agent_OnLoad_wisp(void*, char* options,
+                                                                        void*) {
   return wisp::on_load(options != nullptr ? options : "");
 }

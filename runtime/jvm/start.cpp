@@ -19,6 +19,7 @@
 #include "interpose/threads.h"
 #include "io/epoll_set.h"
 #include "io/ring.h"
+#include "jvm/agent_symbol.h"
 #include "jvm/environment.h"
 #include "jvm/go_library.h"
 #include "jvm/observer.h"
@@ -165,7 +166,9 @@ static bool preloaded() {
 }
 
 __attribute__((constructor)) static void start() {
-  if (getauxval(AT_SECURE) != 0 || !preloaded()) return;
+  if (!preloaded()) return;
+  agent_symbol_hide();  // also where Wisp is off
+  if (getauxval(AT_SECURE) != 0) return;
   real::ensure();
   g_process_id = kernel::getpid();
   // Without a JVM in sight this may be a shell script between the wish and the JVM: the environment

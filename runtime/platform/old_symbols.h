@@ -12,6 +12,7 @@
 #endif
 
 WISP_OLD_SYMBOL(dladdr, "GLIBC_2.2.5")
+WISP_OLD_SYMBOL(dladdr1, "GLIBC_2.3.3")
 WISP_OLD_SYMBOL(dlclose, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(dlerror, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(dlinfo, "GLIBC_2.3.3")

@@ -7,7 +7,7 @@ from collections import Counter
 
 import elf
 
-DOORS = ["JVM_StartThread", "JVM_Yield", "JVM_GetManagement", "Agent_OnLoad"]
+DOORS = ["JVM_StartThread", "JVM_Yield", "JVM_GetManagement", "Agent_OnLoad", "Agent_OnLoad_wisp"]
 
 
 def main(library):
