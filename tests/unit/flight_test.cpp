@@ -248,6 +248,21 @@ TEST_P(Flight, ThreadsWriteTheirOwnWaits) {
   }
 }
 
+// A class of ours that somebody else initialises while the observer has not come to register it, as
+// a Java agent that retransforms classes does, asks nothing of the recorder.
+TEST_P(Flight, EventsDoNotRegisterThemselves) {
+  if (!has(GetParam(), "jfr")) GTEST_SKIP() << "no jfr in this JDK";
+  Result result =
+      spawn({.args = {tool(GetParam(), "java"), "-Djava.system.class.loader=EarlyEvents",
+                      "-XX:StartFlightRecording=filename=" + scratch() + "/early.jfr", "-cp",
+                      OBSERVE_CLASSES, "EarlyEvents"},
+             .env = {{"LD_PRELOAD", WISP_TREE "/lib/libwisp.so"}, {"WISP", "1"}}});
+  EXPECT_EQ(result.exit, 0) << result.all();
+  EXPECT_TRUE(contains(result.out, "early [] later [")) << result.all();
+  EXPECT_TRUE(matches(result.out, "later .*wisp.CarrierStatistics.*wisp.TaskStart"))
+      << result.all();
+}
+
 TEST_P(Flight, AStallIsRecorded) {
   if (!has(GetParam(), "jfr")) GTEST_SKIP() << "no jfr in this JDK";
   std::string fifo = scratch() + "/fifo", recording = scratch() + "/stall.jfr";

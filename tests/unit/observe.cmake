@@ -11,12 +11,12 @@ if(TARGET wisp AND TARGET libwisp AND WISP_JAVAC AND TARGET launcher_test_tree)
   add_custom_command(OUTPUT ${_classes}/ObserveWorkload.class ${_classes}/FlightWorkload.class
     COMMAND ${WISP_JAVAC} --release 8 -Xlint:-options -d ${_classes} ${_workload}
     DEPENDS ${_workload})
-  set(_recording ${CMAKE_CURRENT_LIST_DIR}/RecordWorkload.java)
-  add_custom_command(OUTPUT ${_classes}/RecordWorkload.class
+  set(_recording ${CMAKE_CURRENT_LIST_DIR}/RecordWorkload.java ${CMAKE_CURRENT_LIST_DIR}/EarlyEvents.java)
+  add_custom_command(OUTPUT ${_classes}/RecordWorkload.class ${_classes}/EarlyEvents.class
     COMMAND ${WISP_JAVAC} --release 11 -Xlint:-options -d ${_classes} ${_recording}
     DEPENDS ${_recording})
   add_custom_target(observe_test_classes ALL
-    DEPENDS ${_classes}/ObserveWorkload.class ${_classes}/RecordWorkload.class)
+    DEPENDS ${_classes}/ObserveWorkload.class ${_classes}/RecordWorkload.class ${_classes}/EarlyEvents.class)
   foreach(_name observe flight)
     wisp_unit_test(wisp_${_name}_test SOURCES unit/${_name}_test.cpp launcher/spawn.cpp
       LIBS wisp_options_for_tests)

@@ -7,6 +7,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.Percentage;
 import jdk.jfr.Period;
+import jdk.jfr.Registered;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Timespan;
 import jdk.jfr.Unsigned;
@@ -15,6 +16,7 @@ import jdk.jfr.Unsigned;
 @Label("Carrier Statistics")
 @Category("Wisp")
 @Description("One event per carrier. Counts and times are totals since the start of the JVM")
+@Registered(false)
 @StackTrace(false)
 @Period("1 s")
 final class CarrierStatistics extends Event {

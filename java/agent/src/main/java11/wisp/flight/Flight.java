@@ -64,6 +64,11 @@ final class Flight {
 
     static native long[] carriers();
 
+    /**
+     * The events are {@code @Registered(false)}, or Flight Recorder would have the initialisation of each class register it,
+     * under whatever lock that happens: of a Java agent that retransforms the class under the one of JVMSupport (Utils
+     * before JDK 21), which {@link FlightRecorder#register} asks for last.
+     */
     static void start() {
         FlightRecorder.register(TaskStart.class);
         FlightRecorder.register(TaskEnd.class);
@@ -73,6 +78,7 @@ final class Flight {
         FlightRecorder.register(HandOff.class);
         FlightRecorder.register(Preempt.class);
         FlightRecorder.register(Stall.class);
+        FlightRecorder.register(CarrierStatistics.class);
         FlightRecorder.addPeriodicEvent(CarrierStatistics.class, Flight::carrierStatistics);
         FlightRecorder.addListener(new FlightListener());
     }

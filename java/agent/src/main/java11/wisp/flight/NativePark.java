@@ -4,6 +4,7 @@ import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
+import jdk.jfr.Registered;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Threshold;
 
@@ -11,6 +12,7 @@ import jdk.jfr.Threshold;
 @Label("Task Park in Native Code")
 @Category("Wisp")
 @Description("As Task Park, where the thread cannot write it at once: inside the JVM or a native library")
+@Registered(false)
 @StackTrace(false)
 @Threshold("20 ms")
 final class NativePark extends WaitEvent {

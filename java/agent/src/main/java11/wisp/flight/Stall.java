@@ -4,6 +4,7 @@ import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
+import jdk.jfr.Registered;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Threshold;
 import jdk.jfr.Timespan;
@@ -12,6 +13,7 @@ import jdk.jfr.Timespan;
 @Label("Task Stall")
 @Category("Wisp")
 @Description("A task ran for long without giving way. One event when it is found, and one when it is over")
+@Registered(false)
 @StackTrace(false)
 @Threshold("100 ms")
 final class Stall extends TaskEvent {
