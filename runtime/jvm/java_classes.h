@@ -17,6 +17,9 @@ void* library_symbol(const char* file, const char* name);
 // The JVM of this process, null while there is none.
 JavaVM* created_vm();
 
+// What JNI's GetVersion says from JDK 19 on; jni.h of older ones has no name for it.
+constexpr jint kJdk19 = 0x00130000;
+
 // The natives that WispCounter and wisp.flight.Flight share: the numbers of all carriers.
 jlongArray JNICALL java_carriers(JNIEnv* env, jclass);
 

@@ -70,7 +70,8 @@ constexpr Method method(const char* type, const char* name, const char* signatur
 }
 
 // Names by JDK: Thread.sleep 11, sleep0 21, sleepNanos0 25; Object.wait 11, wait0 21. A name that
-// is no native method there is not registered.
+// is no native method there is not registered. Which are there is not tried out: RegisterNatives
+// and GetMethodID answer by an error thrown, and a recording lists those.
 Method g_methods[] = {
     method<WaitPlace::kPark, void, jobject, jboolean, jlong>("jdk/internal/misc/Unsafe", "park",
                                                              "(ZJ)V", nullptr, nullptr),
@@ -128,6 +129,29 @@ void find_park(JNIEnv* env, jclass unsafe) {
 
 // ---- exchange, by the observer -----------------------------------------------------------------
 
+bool is_native(jmethodID id, const Method& m) {
+  char *name = nullptr, *signature = nullptr;
+  if (g_tools->GetMethodName(id, &name, &signature, nullptr) != JVMTI_ERROR_NONE) return false;
+  jboolean native = JNI_FALSE;
+  if (strcmp(name, m.name) == 0 && strcmp(signature, m.signature) == 0 &&
+      g_tools->IsMethodNative(id, &native) != JVMTI_ERROR_NONE)
+    native = JNI_FALSE;
+  g_tools->Deallocate(reinterpret_cast<unsigned char*>(name));
+  g_tools->Deallocate(reinterpret_cast<unsigned char*>(signature));
+  return native == JNI_TRUE;
+}
+
+bool has_native(jclass type, const Method& m) {
+  if (m.library == nullptr) return true;  // it stands in the table
+  jint count = 0;
+  jmethodID* all = nullptr;
+  if (g_tools->GetClassMethods(type, &count, &all) != JVMTI_ERROR_NONE) return false;
+  bool found = false;
+  for (jint i = 0; i < count && !found; ++i) found = is_native(all[i], m);
+  g_tools->Deallocate(reinterpret_cast<unsigned char*>(all));
+  return found;
+}
+
 // False: not now, perhaps later.
 bool find(JNIEnv* env, Method* m) {
   void* symbol = nullptr;
@@ -143,7 +167,8 @@ bool find(JNIEnv* env, Method* m) {
   if (type != nullptr && m->library == nullptr) find_park(env, type);
   if (symbol != nullptr) m->jdk->store(symbol, std::memory_order_release);
   env->ExceptionClear();
-  if (type == nullptr || m->jdk->load(std::memory_order_relaxed) == nullptr) {
+  if (type == nullptr || m->jdk->load(std::memory_order_relaxed) == nullptr ||
+      !has_native(type, *m)) {
     m->absent = true;
     return false;
   }
@@ -159,7 +184,7 @@ void exchange(JNIEnv* env, Method* m, bool on) {
   if (env->RegisterNatives(m->holder, &entry, 1) == JNI_OK)
     m->watched = on;
   else
-    m->absent = true;  // no native method in this JDK
+    m->absent = true;
   env->ExceptionClear();
 }
 

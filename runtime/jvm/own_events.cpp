@@ -13,6 +13,7 @@
 #include <new>
 
 #include "jvm/flight_words.h"
+#include "jvm/java_classes.h"
 #include "jvm/native_swap.h"
 #include "jvm/tool_interface.h"
 #include "platform/log.h"
@@ -24,7 +25,7 @@ namespace {
 jclass g_flight = nullptr;
 jmethodID g_own = nullptr, g_commit = nullptr;
 jclass g_thread = nullptr;
-jmethodID g_current = nullptr, g_is_virtual = nullptr;  // the latter from JDK 21 on
+jmethodID g_current = nullptr, g_is_virtual = nullptr;  // the latter from JDK 19 on
 jvmtiEnv* g_tools = nullptr;
 
 // Java makes and fills the event; it is committed from here, so that the native method or the code
@@ -139,7 +140,8 @@ void own_events_prepare(JNIEnv* env, jclass flight) {
   jclass thread = env->FindClass("java/lang/Thread");
   g_thread = static_cast<jclass>(env->NewGlobalRef(thread));
   g_current = env->GetStaticMethodID(thread, "currentThread", "()Ljava/lang/Thread;");
-  g_is_virtual = env->GetMethodID(thread, "isVirtual", "()Z");
+  // Not asked in vain: the error would be in the recording.
+  if (env->GetVersion() >= kJdk19) g_is_virtual = env->GetMethodID(thread, "isVirtual", "()Z");
   env->ExceptionClear();
   if (g_own != nullptr && g_commit != nullptr) g_tools = make_tools(env);
   if (g_tools != nullptr && !native_swap_prepare(env, g_tools)) g_tools = nullptr;

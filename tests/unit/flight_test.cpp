@@ -195,6 +195,9 @@ assert all(0<=v['busy']<=1.01 and v['lostEvents']==0 for v in stats), stats
 last={v['carrier']:v for v in stats}
 need(sum(v['switches'] for v in last.values())>100, last)
 assert not of('Steal')
+# Whoever is the first to need a lambda has some when the JDK links it; Wisp throws none.
+errors=[v['message'] for v in of('JavaErrorThrow')]
+assert all('java.lang.invoke.' in (m or '') for m in errors), errors
 # What the JVM itself says is said of the right threads.
 samples=of('ExecutionSample')
 need(any(java(v['sampledThread'])=='computing' and 'spinForLong' in frames(v) for v in samples), len(samples))
@@ -210,7 +213,8 @@ assert {java(v['eventThread']) for v in mine}=={'entering'}
 assert {java(v['previousOwner']) for v in mine}<={'owner',None}
 )";
 
-constexpr char kAllEvents[] = "wisp.*,jdk.ThreadPark,jdk.JavaMonitorEnter,jdk.ExecutionSample";
+constexpr char kAllEvents[] =
+    "wisp.*,jdk.ThreadPark,jdk.JavaMonitorEnter,jdk.ExecutionSample,jdk.JavaErrorThrow";
 
 TEST_P(Flight, RecordedFromTheStart) {
   if (!has(GetParam(), "jfr")) GTEST_SKIP() << "no jfr in this JDK";
