@@ -6,22 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm/java_classes.h"
 #include "jvm/rules.h"
 #include "jvm/start.h"
 #include "platform/compiler.h"
 
 namespace wisp {
-
-// The field that `type` declares: a subclass may have one of the same name.
-static jobject field(JNIEnv* env, jobject object, jclass type, const char* name,
-                     const char* signature) {
-  jfieldID id = env->GetFieldID(type, name, signature);
-  if (id == nullptr) {
-    env->ExceptionClear();  // NoSuchFieldError: another JDK's Thread
-    return nullptr;
-  }
-  return env->GetObjectField(object, id);
-}
 
 // The result of a String-returning method without arguments, malloc'ed; null when it failed.
 static char* string_of(JNIEnv* env, jobject object, const char* method) {
@@ -47,16 +37,39 @@ static char* class_name(JNIEnv* env, jobject object) {
   return object == nullptr ? nullptr : string_of(env, env->GetObjectClass(object), "getName");
 }
 
-static jobject runnable_of(JNIEnv* env, jobject thread) {
+// Class Thread and its FieldHolder are never unloaded, so the ids stay good; a race finds the same
+// ones twice.
+static std::atomic<jfieldID> g_holder{nullptr};    // of Thread; null: there is none
+static std::atomic<jfieldID> g_runnable{nullptr};  // of it, else of Thread; null: not looked for
+
+// By the version, for GetFieldID answers by an error thrown. Of the class that declares it: a
+// subclass may have a field of the same name.
+static jfieldID find_runnable(JNIEnv* env) {
   jclass type = env->FindClass("java/lang/Thread");
-  if (type == nullptr) {
-    env->ExceptionClear();
-    return nullptr;
+  if (type == nullptr) return nullptr;
+  bool held = env->GetVersion() >= kJdk19;
+  if (held) {
+    jfieldID holder = env->GetFieldID(type, "holder", "Ljava/lang/Thread$FieldHolder;");
+    type = holder != nullptr ? env->FindClass("java/lang/Thread$FieldHolder") : nullptr;
+    if (type == nullptr) return nullptr;
+    g_holder.store(holder, std::memory_order_relaxed);
   }
-  if (jobject target = field(env, thread, type, "target", "Ljava/lang/Runnable;")) return target;
-  jobject holder = field(env, thread, type, "holder", "Ljava/lang/Thread$FieldHolder;");
-  if (holder == nullptr) return nullptr;
-  return field(env, holder, env->GetObjectClass(holder), "task", "Ljava/lang/Runnable;");
+  jfieldID id = env->GetFieldID(type, held ? "task" : "target", "Ljava/lang/Runnable;");
+  // release: who sees it sees the holder.
+  if (id != nullptr) g_runnable.store(id, std::memory_order_release);
+  return id;
+}
+
+static jobject runnable_of(JNIEnv* env, jobject thread) {
+  jfieldID id = g_runnable.load(std::memory_order_acquire);
+  if (WISP_UNLIKELY(id == nullptr)) {
+    id = find_runnable(env);
+    env->ExceptionClear();
+    if (id == nullptr) return nullptr;
+  }
+  jfieldID holder = g_holder.load(std::memory_order_relaxed);
+  if (holder != nullptr) thread = env->GetObjectField(thread, holder);
+  return thread != nullptr ? env->GetObjectField(thread, id) : nullptr;
 }
 
 bool java_thread_converts(JNIEnv* env, jobject thread) {

@@ -223,7 +223,8 @@ TEST_P(Flight, RecordedFromTheStart) {
   for (int seconds : kSeconds) {
     unlink(recording.c_str());
     ConvertedJvm jvm(GetParam(),
-                     {"-XX:StartFlightRecording=settings=profile,filename=" + recording},
+                     {"-XX:StartFlightRecording=settings=profile,filename=" + recording,
+                      "-Dcom.alibaba.wisp.threadAsWisp.black=name:nobody"},
                      workload({"mixed"}));
     sleep(seconds);
     ASSERT_EQ(jvm.finish(), 0);
