@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "sync/early.h"
 #include "sync/interruption.h"
 #include "sync/parking_lot.h"
 #include "sync/words.h"
@@ -48,10 +49,13 @@ long futex_wait(uint32_t* uaddr, uint32_t val, uint32_t bitset, uint64_t deadlin
 
 long futex_wake(uint32_t* uaddr, uint32_t n, uint32_t bitset) {
   if (bitset == 0) return -EINVAL;
+  n = wake_count(n);
+  uint32_t early = wake_early(uaddr, n, bitset);
+  if (early == n) return early;
   RuntimeEntry entry;
-  if (bitset == FUTEX_BITSET_MATCH_ANY) return ParkingLot::unpark(uaddr, wake_count(n));
-  return ParkingLot::unpark_if(uaddr, wake_count(n),
-                               [bitset](const Waiter& w) { return (w.tag & bitset) != 0; });
+  if (bitset == FUTEX_BITSET_MATCH_ANY) return early + ParkingLot::unpark(uaddr, n - early);
+  return early + ParkingLot::unpark_if(uaddr, n - early,
+                                       [bitset](const Waiter& w) { return (w.tag & bitset) != 0; });
 }
 
 // Between the comparison and the move another waiter may queue with a newer value and be moved too;
@@ -62,9 +66,12 @@ long futex_requeue(uint32_t* from, uint32_t wake, uint32_t move, uint32_t* to, b
   if (static_cast<int32_t>(wake) < 0 || static_cast<int32_t>(move) < 0) return -EINVAL;
   if (compare && word_of(from).load(std::memory_order_relaxed) != expected) return -EAGAIN;
   if (from == to) move = 0;  // a move to itself changes nothing
+  // Early threads are not moved but woken, too, for no reason: a wait may end so.
+  uint32_t early = wake_early(from, wake);
+  if (move != 0) wake_early(from, UINT32_MAX);
   RuntimeEntry entry;
   uint32_t moved = 0;
-  uint32_t woken = ParkingLot::requeue(from, to, wake, move, &moved);
+  uint32_t woken = early + ParkingLot::requeue(from, to, wake - early, move, &moved);
   return woken + (compare ? moved : 0);
 }
 
@@ -120,9 +127,8 @@ long futex_wake_op(uint32_t* uaddr, uint32_t n, uint32_t n2, uint32_t* uaddr2, u
   if (!apply_op(word_of(uaddr2), code, &old)) return -ENOSYS;
   int second = compare_op(code, old);
   if (second < 0) return -ENOSYS;
-  RuntimeEntry entry;
-  long woken = ParkingLot::unpark(uaddr, wake_count(n));
-  if (second != 0) woken += ParkingLot::unpark(uaddr2, wake_count(n2));
+  long woken = futex_wake(uaddr, n, FUTEX_BITSET_MATCH_ANY);
+  if (second != 0) woken += futex_wake(uaddr2, n2, FUTEX_BITSET_MATCH_ANY);
   return woken;
 }
 

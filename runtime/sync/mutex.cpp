@@ -8,6 +8,7 @@
 
 #include "platform/backoff.h"
 #include "platform/kernel.h"
+#include "sync/early.h"
 #include "sync/kernel_wait.h"
 #include "sync/parking_lot.h"
 
@@ -160,7 +161,10 @@ WISP_NOINLINE int mutex_lock_contended(std::atomic<uint32_t>& word, uint64_t dea
   return 0;
 }
 
+// An early thread in libc's lock has made the word 2, does so again when it is woken, and unlocks
+// as everybody does. So the invariant holds whichever of the two queues the next one comes from.
 WISP_NOINLINE void mutex_wake(std::atomic<uint32_t>& word) {
+  if (wake_early(&word, 1) != 0) return;
   uint32_t woken;
   {
     RuntimeEntry entry;
@@ -204,6 +208,8 @@ WISP_NOINLINE int mutex_unlock_other(pthread_mutex_t* m) {
     if (mutex_type(m) == PTHREAD_MUTEX_RECURSIVE && --count_of(m) != 0) return 0;
     count_of(m) = 0;
     owner_of(m).store(0, std::memory_order_relaxed);
+  } else {
+    mutex_forget_owner(m);
   }
   mutex_word_unlock(mutex_word(m));
   return 0;

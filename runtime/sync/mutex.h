@@ -67,6 +67,13 @@ inline void mutex_word_unlock(std::atomic<uint32_t>& word) {
   if (WISP_UNLIKELY(word.exchange(0, std::memory_order_release) == 2)) mutex_wake(word);
 }
 
+// Of a kind that does not know its owner, before it is released. libc's lock notes one for each
+// kind, and insists on finding none (an assertion): as an early thread does that is woken in it
+// (early.h), and a forked child. So what a lock in libc has left goes with the unlock.
+inline void mutex_forget_owner(pthread_mutex_t* m) {
+  if (WISP_UNLIKELY(m->__data.__owner != 0)) m->__data.__owner = 0;
+}
+
 inline int mutex_lock(pthread_mutex_t* m) {
   if (WISP_UNLIKELY(mutex_kind(m) != PTHREAD_MUTEX_NORMAL)) return mutex_lock_other(m);
   if (WISP_LIKELY(mutex_word_trylock(mutex_word(m)))) return 0;
@@ -78,6 +85,7 @@ inline int mutex_trylock(pthread_mutex_t* m) {
 }
 inline int mutex_unlock(pthread_mutex_t* m) {
   if (WISP_UNLIKELY(mutex_kind(m) != PTHREAD_MUTEX_NORMAL)) return mutex_unlock_other(m);
+  mutex_forget_owner(m);
   mutex_word_unlock(mutex_word(m));
   return 0;
 }

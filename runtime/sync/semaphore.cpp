@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "sync/early.h"
 #include "sync/interruption.h"
 #include "sync/parking_lot.h"
 
@@ -81,7 +82,9 @@ int semaphore_post(sem_t* s) {
     // release: whoever takes the unit sees what was done before the post.
   } while (!word.compare_exchange_weak(now, now + 1, std::memory_order_release,
                                        std::memory_order_relaxed));
-  if (WISP_UNLIKELY(now >= kSemWaiter)) {
+  // An early thread in libc's wait sleeps on the low half of the word, is counted in the high half
+  // like ours, and takes its unit in the same way.
+  if (WISP_UNLIKELY(now >= kSemWaiter) && wake_early(&word, 1) == 0) {
     RuntimeEntry entry;
     ParkingLot::unpark(&word, 1);  // by address only: the semaphore may be gone
   }
