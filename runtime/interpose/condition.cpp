@@ -25,9 +25,18 @@ bool ours_with(pthread_cond_t* c, pthread_mutex_t* m) {
   return true;
 }
 
+// In a forked child, before a wait of libc's: the hint of waiters that only the parent has would be
+// part of libc's count of waits.
+void ready_for_libc(pthread_cond_t* c) {
+  if (!g_interposing.load(std::memory_order_relaxed) && condition_is_ours(c) &&
+      condition_hint(c).load(std::memory_order_relaxed) == kConditionHint)
+    condition_hint(c).store(0, std::memory_order_relaxed);
+}
+
 // One that is libc's.
 template <typename F>
-int wait_in_libc(F&& wait) {
+int wait_in_libc(pthread_cond_t* c, F&& wait) {
+  ready_for_libc(c);
   return interposing() ? wait_in_kernel(wait) : wait();
 }
 
@@ -37,7 +46,7 @@ bool perhaps_in_lot() { return interposing() && g_shared_in_lot.load(std::memory
 WISP_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
   if (!ours_with(c, m)) {
     real::ensure();
-    return wait_in_libc([=] { return real::pthread_cond_wait(c, m); });
+    return wait_in_libc(c, [=] { return real::pthread_cond_wait(c, m); });
   }
   return condition_wait(c, m, kForever);
 }
@@ -46,7 +55,7 @@ WISP_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
                                        const timespec* abstime) {
   if (!ours_with(c, m)) {
     real::ensure();
-    return wait_in_libc([=] { return real::pthread_cond_timedwait(c, m, abstime); });
+    return wait_in_libc(c, [=] { return real::pthread_cond_timedwait(c, m, abstime); });
   }
   return condition_timedwait(c, m, abstime);
 }
@@ -57,7 +66,7 @@ WISP_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, cl
   if (!ours_with(c, m)) {
     real::ensure();
     if (real::pthread_cond_clockwait == nullptr) return ENOSYS;
-    return wait_in_libc([=] { return real::pthread_cond_clockwait(c, m, clock, abstime); });
+    return wait_in_libc(c, [=] { return real::pthread_cond_clockwait(c, m, clock, abstime); });
   }
   return condition_clockwait(c, m, clock, abstime);
 }
@@ -80,8 +89,7 @@ WISP_EXPORT int pthread_cond_broadcast(pthread_cond_t* c) {
   return 0;
 }
 
-// libc's would read our hint as its own waiter sequence.
 WISP_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
   if (!ours(c)) return real::ensure(), real::pthread_cond_destroy(c);
-  return 0;
+  return condition_destroy(c);
 }

@@ -17,7 +17,7 @@ inline int queue_and_wait(pthread_cond_t* c, pthread_mutex_t* m, Waiter* w, uint
                           WakeReason* reason) {
   ParkingLot::enqueue(c, w, [c] {
     // relaxed: ordered for signallers by the mutex, which we hold (condition_signal).
-    condition_hint(c).store(1, std::memory_order_relaxed);
+    condition_hint(c).store(kConditionHint, std::memory_order_relaxed);
     return true;
   });
   int e = mutex_unlock(m);
@@ -55,7 +55,7 @@ bool condition_layout_probe(const char** why) {
   size_t at = 0;
   for (size_t i = 1; i < kWords; ++i)
     if (monotonic[i] != 0) at = i;
-  bool ok = at != 0;
+  bool ok = at > 1;
   for (size_t i = 0; i < kWords && ok; ++i) {
     bool flags = i == at;
     ok = plain[i] == 0 && monotonic[i] == (flags ? kConditionMonotonic : 0) &&
@@ -70,17 +70,26 @@ bool condition_layout_probe(const char** why) {
   return true;
 }
 
-WISP_NOINLINE void condition_wake(pthread_cond_t* c, uint32_t n) {
+WISP_NOINLINE void condition_wake(pthread_cond_t* c, bool all) {
+  bool in_libc = condition_waits_in_libc(c);
   uint32_t woken;
   {
     RuntimeEntry entry;
-    woken = ParkingLot::unpark(c, n, [c](uint32_t, bool more) {
+    woken = ParkingLot::unpark(c, all ? UINT32_MAX : 1, [c](uint32_t, bool more) {
       // relaxed: under the bucket lock, as the waiter's store. Before any of the woken can run, so
       // the condition cannot be gone yet.
       if (!more) condition_hint(c).store(0, std::memory_order_relaxed);
     });
   }
+  // Last: one that we have woken may destroy the condition, but that waits for those in libc.
+  if (in_libc) all ? real::pthread_cond_broadcast(c) : real::pthread_cond_signal(c);
   if (woken != 0 && turn_is_due()) give_turn();
+}
+
+int condition_destroy(pthread_cond_t* c) {
+  // libc's waits until those that are woken there have let go of the condition; ours never touch it
+  // again.
+  return condition_waits_in_libc(c) ? real::pthread_cond_destroy(c) : 0;
 }
 
 int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, uint64_t deadline_ns) {

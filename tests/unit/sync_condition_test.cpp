@@ -149,7 +149,8 @@ TEST(SyncCondition, TimesOutOnItsOwnClockAndHoldsTheMutex) {
       EXPECT_EQ(EINVAL, condition_timedwait(&c, &m, &bad));
       EXPECT_EQ(EINVAL, condition_clockwait(&c, &m, CLOCK_THREAD_CPUTIME_ID, &t));
       EXPECT_EQ(EBUSY, mutex_trylock(&m));
-      EXPECT_EQ(1u, condition_hint(&c).load());  // nobody waits: the next signal finds out
+      // Nobody waits: the next signal finds out.
+      EXPECT_EQ(kConditionHint, condition_hint(&c).load());
       condition_signal(&c);
       EXPECT_EQ(0u, condition_hint(&c).load());
       mutex_unlock(&m);
