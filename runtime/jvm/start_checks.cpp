@@ -11,6 +11,7 @@
 #include "signal/task_signals.h"
 #include "sync/barrier.h"
 #include "sync/condition.h"
+#include "sync/rwlock.h"
 #include "sync/semaphore.h"
 
 namespace wisp {
@@ -53,7 +54,8 @@ const char* why_not() {
   if (shadow_stack_on()) return "the process has a shadow stack (CET)";
   const char* why = nullptr;
   if (!thread_block_probe(&why)) return why;
-  if (!condition_layout_probe(&why) || !semaphore_layout_probe(&why) || !barrier_layout_probe(&why))
+  if (!condition_layout_probe(&why) || !semaphore_layout_probe(&why) ||
+      !barrier_layout_probe(&why) || !rwlock_layout_probe(&why))
     return why;
   context_setup();
   return nullptr;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "sync/early.h"
 #include "sync/parking_lot.h"
 
 namespace wisp {
@@ -25,6 +26,11 @@ static_assert(sizeof(Layout) <= sizeof(pthread_barrier_t));
 Layout& layout(pthread_barrier_t* b) { return *reinterpret_cast<Layout*>(b); }
 uint32_t arrived(uint64_t progress) { return static_cast<uint32_t>(progress); }
 uint32_t generation(uint64_t progress) { return static_cast<uint32_t>(progress >> 32); }
+// Arrivals on record from rounds in libc, by threads that have ended since. libc counts on where we
+// begin again, so they are `count` at least; and as nobody is inside, as many have left.
+uint32_t arrived_in_libc(const Layout& l, uint64_t progress) {
+  return WISP_UNLIKELY(arrived(progress) >= l.count) ? arrived(progress) : 0;
+}
 
 }  // namespace
 
@@ -45,19 +51,23 @@ bool barrier_layout_probe(const char** why) {
   return ok;
 }
 
-bool barrier_is_ours(pthread_barrier_t* b) { return layout(b).shared == 0; }
+bool barrier_is_ours(pthread_barrier_t* b) { return layout(b).shared == 0 && !early_threads(); }
 
 int barrier_wait(pthread_barrier_t* b) {
   Layout& l = layout(b);
   l.inside.fetch_add(1, std::memory_order_relaxed);
   uint64_t now = l.progress.load(std::memory_order_relaxed);
   uint64_t next;
+  uint32_t old;
   do {
-    bool last = arrived(now) + 1 == l.count;
-    next = last ? uint64_t{generation(now) + 1} << 32 : now + 1;
+    old = arrived_in_libc(l, now);
+    bool last = arrived(now) - old + 1 == l.count;
+    next = last ? uint64_t{generation(now) + 1} << 32 : now - old + 1;
     // acq_rel: the last to arrive sees what all others did before, and passes it on to them.
   } while (!l.progress.compare_exchange_weak(now, next, std::memory_order_acq_rel,
                                              std::memory_order_relaxed));
+  // relaxed: destroy waits for our own leaving, which is a release.
+  if (WISP_UNLIKELY(old != 0)) l.inside.fetch_sub(old, std::memory_order_relaxed);
   int result = 0;
   if (generation(next) != generation(now)) {
     RuntimeEntry entry;
@@ -82,6 +92,8 @@ int barrier_wait(pthread_barrier_t* b) {
 
 int barrier_destroy(pthread_barrier_t* b) {
   Layout& l = layout(b);
+  if (arrived_in_libc(l, l.progress.load(std::memory_order_relaxed)) != 0)
+    return real::pthread_barrier_destroy(b);
   if (arrived(l.progress.load(std::memory_order_relaxed)) != 0)
     return EBUSY;  // libc would wait for ever
   while (uint32_t inside = l.inside.load(std::memory_order_acquire)) {

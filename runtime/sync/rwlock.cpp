@@ -118,6 +118,17 @@ bool caller_writes(pthread_rwlock_t* l) {
 
 }  // namespace
 
+bool rwlock_layout_probe(const char** why) {
+  pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+  auto inside = [&l] { return word_of(&l).load() & ~uint64_t{1 | 4}; };
+  bool ok = real::pthread_rwlock_rdlock(&l) == 0 && inside() == kReader &&
+            real::pthread_rwlock_unlock(&l) == 0 && inside() == 0 &&
+            real::pthread_rwlock_wrlock(&l) == 0 && inside() == kWriter && caller_writes(&l) &&
+            real::pthread_rwlock_unlock(&l) == 0 && inside() == 0 && !caller_writes(&l);
+  if (!ok) *why = "this libc keeps pthread_rwlock_t in a way Wisp does not know";
+  return ok;
+}
+
 int rwlock_tryrdlock(pthread_rwlock_t* l) {
   return enter_reader(word_of(l), 0, prefers_writers(l));
 }
@@ -169,7 +180,7 @@ int rwlock_unlock(pthread_rwlock_t* l) {
   }
   // release: the next to enter sees this section. acquire is not needed: nothing is read after.
   uint64_t now = w.fetch_sub(mine, std::memory_order_release) - mine;
-  if (WISP_UNLIKELY((now & ~kReaders) != 0) && (now & kReaders) == 0)
+  if (WISP_UNLIKELY((now & (kReadersWaiting | kWritersWaiting)) != 0) && (now & kReaders) == 0)
     wake_waiters(w, now, writers_first);
   return 0;
 }

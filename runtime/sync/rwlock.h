@@ -2,18 +2,24 @@
 // everything, so that the operation that releases the lock also tells whom to wake and the lock's
 // memory need not be touched again (its next holder may free it):
 //
-//   bit 1      a writer holds it       bits 3-22   readers holding it
-//   bits 23-43 readers waiting         bits 44-63  writers waiting
+//   bit 1      a writer holds it       bits 3-22  readers holding it
+//   bits 23-43 readers waiting         bits 44-63 writers waiting
 //
-// Holders are where libc has them: in a forked child, and where libc locked before Wisp started,
-// the other one unlocks. A waiter counts itself in before it parks and out in the CAS that gives it
-// the lock. Readers park on the lock's address, writers four bytes above. The preferred kind is
-// where libc's init and static initialisers put it; process-shared locks are libc's. As libc:
-// readers are preferred unless the kind is PREFER_WRITER_NONRECURSIVE.
+// Who holds it stands where glibc writes that: a library whose constructor runs before ours may
+// have used or still hold the lock, and in a forked child libc unlocks. Bits 0 and 2 are what libc
+// keeps from one phase to the next (a write phase outlasts its writer); they say nothing about who
+// is inside and are left alone. Where libc may have waiters, the lock is libc's (early.h): a writer
+// that leaves hands over to them, some of whom are counted as inside already.
+//
+// A waiter counts itself in before it parks and out in the CAS that gives it the lock. Readers park
+// on the lock's address, writers four bytes above. The preferred kind is where libc's init and
+// static initialisers put it; process-shared locks are libc's. As libc: readers are preferred
+// unless the kind is PREFER_WRITER_NONRECURSIVE.
 #pragma once
 #include <pthread.h>
 
 #include "platform/real.h"
+#include "sync/early.h"
 #include "sync/words.h"
 
 namespace wisp {
@@ -24,7 +30,11 @@ static_assert(offsetof(pthread_rwlock_t, __data.__shared) >= 8);
 static_assert(offsetof(pthread_rwlock_t, __data.__flags) >= 8);
 static_assert(alignof(pthread_rwlock_t) >= 8);
 
-inline bool rwlock_is_ours(const pthread_rwlock_t* l) { return l->__data.__shared == 0; }
+inline bool rwlock_is_ours(const pthread_rwlock_t* l) {
+  return l->__data.__shared == 0 && !early_threads();
+}
+// Compares what libc's calls leave with the bits above. Call once, at start.
+bool rwlock_layout_probe(const char** why);
 
 // 0 or an errno value; deadline kForever, or ns of CLOCK_MONOTONIC.
 int rwlock_tryrdlock(pthread_rwlock_t* l);

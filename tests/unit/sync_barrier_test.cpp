@@ -37,6 +37,25 @@ TEST(SyncBarrier, MoreThreadsThanItsCount) {
   EXPECT_EQ(800 * kScale / 2, serial);
 }
 
+TEST(SyncBarrier, GoesOnWhereLibcEnded) {
+  real::ensure();
+  for (bool used : {false, true}) {
+    pthread_barrier_t b;
+    pthread_barrier_init(&b, nullptr, 2);
+    std::thread other([&] { pthread_barrier_wait(&b); });
+    pthread_barrier_wait(&b);
+    other.join();
+    std::atomic<int> serial{0};
+    if (used)
+      run_crew(1, 1, [&](int) {
+        for (int n = 0; n < 100; ++n)
+          if (barrier_wait(&b) == PTHREAD_BARRIER_SERIAL_THREAD) ++serial;
+      });
+    EXPECT_EQ(used ? 100 : 0, serial);
+    EXPECT_EQ(0, barrier_destroy(&b));
+  }
+}
+
 TEST(SyncBarrier, DestroyedByTheFirstThrough) {
   for (int round = 0; round < 50 * kScale; ++round) {
     auto* b = new pthread_barrier_t;

@@ -146,6 +146,34 @@ TEST(SyncRwlock, TimedOutWriterFreesReaders) {
   EXPECT_EQ(0u, word(&l));
 }
 
+// By libc's own functions, which nobody interposes here.
+TEST(SyncRwlock, GoesOnWhereLibcEnded) {
+  real::ensure();
+  const char* why = nullptr;
+  EXPECT_TRUE(rwlock_layout_probe(&why)) << why;
+  for (int kind : {PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NP,
+                   PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP}) {
+    pthread_rwlock_t l = make(kind);
+    for (int round = 0; round < 2; ++round) {
+      ASSERT_EQ(0, pthread_rwlock_wrlock(&l));
+      EXPECT_EQ(EBUSY, rwlock_tryrdlock(&l));
+      EXPECT_EQ(EDEADLK, rwlock_wrlock(&l, kForever));
+      EXPECT_EQ(0, rwlock_unlock(&l));
+      EXPECT_EQ(0, rwlock_trywrlock(&l));
+      EXPECT_EQ(0, rwlock_unlock(&l));
+      ASSERT_EQ(0, pthread_rwlock_rdlock(&l));
+      EXPECT_EQ(0, rwlock_tryrdlock(&l));
+      EXPECT_EQ(EBUSY, rwlock_trywrlock(&l));
+      EXPECT_EQ(0, rwlock_unlock(&l));
+      EXPECT_EQ(EBUSY, rwlock_trywrlock(&l));
+      EXPECT_EQ(0, rwlock_unlock(&l));
+      ASSERT_EQ(0, rwlock_tryrdlock(&l));  // and back, as in a forked child
+      EXPECT_EQ(EBUSY, pthread_rwlock_trywrlock(&l));
+      EXPECT_EQ(0, pthread_rwlock_unlock(&l));
+    }
+  }
+}
+
 static std::atomic<int> g_runs;
 TEST(SyncOnce, RunsOnceAndAllWait) {
 #ifdef __SANITIZE_THREAD__
