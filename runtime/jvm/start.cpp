@@ -190,6 +190,7 @@ __attribute__((constructor)) static void start() {
   g_java_process = has_jvm || any;
   if (g_java_process) environment_take_out();
 
+  clocks_find();
   const char* why = why_not();
   if (why != nullptr) {
     warn("running on plain threads: %s", why);

@@ -1,6 +1,7 @@
 #include "platform/clock.h"
 
 #include "platform/kernel.h"
+#include "platform/real.h"
 
 namespace wisp {
 
@@ -17,19 +18,26 @@ uint64_t kernel_thread_cpu_ns(int tid) {
   return to_ns(ts);
 }
 
-uint64_t monotonic_ns() {
+using Clock = int (*)(clockid_t, timespec*);
+static Clock g_true_clock = &clock_gettime;
+static Clock g_seen_clock = &clock_gettime;  // by who calls us
+
+void clocks_find() {
+  // libc's, which the vdso answers for without entering the kernel.
+  void* libc = real::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  void* clock = libc != nullptr ? dlsym(libc, "clock_gettime") : nullptr;
+  g_seen_clock = real::clock_gettime;
+  g_true_clock = clock != nullptr ? reinterpret_cast<Clock>(clock) : g_seen_clock;
+}
+
+static uint64_t read(Clock from, clockid_t clock) {
   timespec ts;
-  // The vdso answers this one without entering the kernel. libc's symbol may be our own wrapper,
-  // which passes every clock but the per-task ones straight on.
-  clock_gettime(CLOCK_MONOTONIC, &ts);
+  from(clock, &ts);
   return to_ns(ts);
 }
 
-uint64_t realtime_ns() {
-  timespec ts;
-  clock_gettime(CLOCK_REALTIME, &ts);
-  return to_ns(ts);
-}
+uint64_t monotonic_ns() { return read(g_true_clock, CLOCK_MONOTONIC); }
+uint64_t realtime_ns() { return read(g_true_clock, CLOCK_REALTIME); }
 
 void clock_calibrate() {
 #if defined(__aarch64__)
@@ -58,10 +66,10 @@ uint64_t monotonic_deadline(clockid_t clock, const timespec& abstime) {
   if (abstime.tv_sec < 0) return 1;
   uint64_t sec = static_cast<uint64_t>(abstime.tv_sec);
   uint64_t when = sec >= kFarthest / 1000000000u ? kFarthest : to_ns(abstime);
-  if (clock == CLOCK_MONOTONIC) return when != 0 ? when : 1;
-  uint64_t now_real = realtime_ns();
-  if (when <= now_real) return 1;
-  uint64_t deadline = monotonic_ns() + (when - now_real);
+  if (clock == CLOCK_MONOTONIC && g_seen_clock == g_true_clock) return when != 0 ? when : 1;
+  uint64_t now = read(g_seen_clock, clock);
+  if (when <= now) return 1;
+  uint64_t deadline = monotonic_ns() + (when - now);
   return deadline < kFarthest ? deadline : kFarthest;
 }
 

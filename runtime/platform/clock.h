@@ -39,13 +39,18 @@ constexpr int tid_of_clock(clockid_t clock) {
 // CPU time that a kernel thread has used; 0 = the calling one. A system call; 0 for a dead thread.
 uint64_t kernel_thread_cpu_ns(int tid);
 
+// The true clocks, whatever another preloaded library makes the program believe (libfaketime): the
+// kernel waits by them. Until clocks_find has been called, once, at start, those that the program
+// sees.
+void clocks_find();
 uint64_t monotonic_ns();
 uint64_t realtime_ns();
 inline uint64_t to_ns(const timespec& ts) {
   return static_cast<uint64_t>(ts.tv_sec) * 1000000000u + static_cast<uint64_t>(ts.tv_nsec);
 }
-// Absolute time on `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC) -> absolute CLOCK_MONOTONIC ns,
-// never 0. Times long past become 1; far-away ones are capped (about 292 years).
+// Absolute time on `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC), as the next library behind ours
+// shows it, -> absolute CLOCK_MONOTONIC ns, never 0. Times long past become 1; far-away ones are
+// capped (about 292 years).
 uint64_t monotonic_deadline(clockid_t clock, const timespec& abstime);
 // Now + a relative time, with the same guards.
 uint64_t deadline_after(const timespec& reltime);
