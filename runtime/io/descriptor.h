@@ -79,7 +79,7 @@ struct alignas(kCacheLine) Descriptor {
   // a row it was waited for where another part would have been better (io/registration.cpp).
   std::atomic<uint8_t> part{0}, strays{0};
   std::atomic<uint8_t> replacing{0};  // between descriptor_replacing and the end of that life
-  std::atomic<uint32_t> partner{0};  // its number plus 1, 0 = none (io/partners.h)
+  std::atomic<uint32_t> partner{0};   // its number plus 1, 0 = none (io/partners.h)
   // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered.
   std::atomic<uint64_t> receive_timeout{0};
   std::atomic<uint64_t> send_timeout{0};
@@ -93,14 +93,14 @@ constexpr uint32_t kMaxDescriptors = 1u << 20;
 Descriptor* descriptor_find(int fd);
 // The same, made if need be; null if fd is negative, beyond the table, or without memory.
 Descriptor* descriptor_get(int fd);
-// Whether a number has stood for one file since this was made. In the kernel a call holds its file to
-// its end; one that is made of several steps asks between them.
+// Whether a number has stood for one file since this was made. In the kernel a call holds its file
+// to its end; one that is made of several steps asks between them.
 class SameFile {
  public:
   explicit SameFile(int fd) : d_(descriptor_find(fd)), life_(d_ != nullptr ? life() : 0) {}
   SameFile(const Descriptor* d, uint32_t life) : d_(d), life_(life) {}
-  // Before a descriptor gets another file its life ends (close), or it is marked until that life has
-  // ended (dup2). seq_cst loads, the mark first: it is taken back after the end of the life.
+  // Before a descriptor gets another file its life ends (close), or it is marked until that life
+  // has ended (dup2). seq_cst loads, the mark first: it is taken back after the end of the life.
   bool still() const { return d_ == nullptr || (d_->replacing.load() == 0 && life() == life_); }
 
  private:

@@ -43,7 +43,8 @@ long receive_once(int fd, void* buffer, size_t size, int flags, sockaddr* from, 
 
 // Whether MSG_WAITALL makes the call wait for more than one piece: on streams. Local: pieces that
 // the call puts together must be of one sender, and descriptors come with the last of them, so only
-// the kernel's own call will do (Linux's unix_stream_read_generic; it does not wait while it peeks).
+// the kernel's own call will do (Linux's unix_stream_read_generic; it does not wait while it
+// peeks).
 enum class Whole { No, Pieces, KernelsCall };
 Whole waits_for_all(int fd, int flags) {
   if ((flags & MSG_WAITALL) == 0 || socket_option(fd, SO_TYPE) != SOCK_STREAM) return Whole::No;
@@ -54,7 +55,8 @@ Whole waits_for_all(int fd, int flags) {
 // Urgent data comes next: what is before it is not put together with what is behind.
 bool at_mark(const BlockingCall& call) {
   int at = 0;
-  return kernel::call(SYS_ioctl, call.fd(), SIOCATMARK, reinterpret_cast<long>(&at)) == 0 && at != 0;
+  return kernel::call(SYS_ioctl, call.fd(), SIOCATMARK, reinterpret_cast<long>(&at)) == 0 &&
+         at != 0;
 }
 
 size_t total(const iovec* parts, size_t count) {

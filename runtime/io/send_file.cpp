@@ -1,7 +1,7 @@
-// sendfile to a TCP socket: piece by piece, each when there is room for it, so that a slow reader at
-// the other end holds no kernel thread. A blocking sendfile has no flag for "as much as goes now"
-// but O_NONBLOCK, which others would see. A piece may still wait, most of all for a file that is not
-// cached: then the next ones are made in a BlockingRegion. To a local socket the call is the
+// sendfile to a TCP socket: piece by piece, each when there is room for it, so that a slow reader
+// at the other end holds no kernel thread. A blocking sendfile has no flag for "as much as goes
+// now" but O_NONBLOCK, which others would see. A piece may still wait, most of all for a file that
+// is not cached: then the next ones are made in a BlockingRegion. To a local socket the call is the
 // kernel's own: of its room, and of its shutdown, poll(2) does not tell.
 #include <poll.h>
 
@@ -19,9 +19,9 @@ namespace {
 
 constexpr size_t kLeast = 4096;
 
-// What a socket that poll(2) calls writable takes without waiting, or nearly so: TCP is from a third
-// of its buffer on (Linux's sk_stream_is_writeable). A quarter, because pages are counted, not
-// bytes. If it waits after all, then in a BlockingRegion.
+// What a socket that poll(2) calls writable takes without waiting, or nearly so: TCP is from a
+// third of its buffer on (Linux's sk_stream_is_writeable). A quarter, because pages are counted,
+// not bytes. If it waits after all, then in a BlockingRegion.
 size_t room(int fd) {
   long buffer = socket_option(fd, SO_SNDBUF);
   return std::max(kLeast, buffer > 0 ? static_cast<size_t>(buffer) / 4 : 0);

@@ -146,10 +146,10 @@ class BlockingCall {
   Descriptor* d_;
   uint64_t state_ = 0;
   uint64_t deadline_ = kForever;
-  int held_ = -1;       // a duplicate of its own
-  uint32_t looks_ = 0;  // of a wait whose end may have no event
+  int held_ = -1;         // a duplicate of its own
+  uint32_t looks_ = 0;    // of a wait whose end may have no event
   uint32_t in_vain_ = 0;  // events since something was done
-  bool timed_ = false;  // deadline_ is known
+  bool timed_ = false;    // deadline_ is known
   bool restarts_ = false;
   bool kept_ = false;  // fd_ is a kept duplicate
   // From the end of a life to the next wait the call stays inside the runtime: a signal sent after
