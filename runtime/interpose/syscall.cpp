@@ -191,6 +191,6 @@ WISP_EXPORT long syscall(long number, ...) {
 }
 
 // glibc's from 2.30 on; its own does not come to the above.
-WISP_EXPORT int tgkill(pid_t process, pid_t tid, int sig) noexcept {
+WISP_EXPORT int tgkill(pid_t process, pid_t tid, int sig) {
   return static_cast<int>(syscall(SYS_tgkill, process, tid, sig));
 }
