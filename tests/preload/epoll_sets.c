@@ -393,7 +393,7 @@ static void forked(void) {
 static int by_size(const void* a, const void* b) { return *(const int*)a - *(const int*)b; }
 
 // One entry is always ready, so no wait waits, and the thread never parks: what becomes ready
-// beside it comes all the same, and soon. (Not asked for, it took 1,600 waits of less than a
+// beside it comes all the same, and soon. (Not asked for, it took 1,900 waits of less than a
 // microsecond, as the median.)
 static void beside_the_ready_one(void) {
   int always[2], pair[2], waits[100];
@@ -411,9 +411,11 @@ static void beside_the_ready_one(void) {
       for (int i = 0; i < n; ++i) came |= e[i].data.fd == pair[0];
     }
     get(pair[0]);
+    struct epoll_event e[2];
+    CHECK(epoll_wait(g_epoll, e, 2, 10000) == 1);  // and it is seen to be empty
   }
   qsort(waits, 100, sizeof *waits, by_size);
-  CHECK(waits[50] < 600);
+  CHECK(waits[50] < 900);
   close(always[0]), close(always[1]), end(pair[0], pair[1]);
 }
 
