@@ -17,10 +17,6 @@ namespace wisp {
 
 namespace {
 
-WispTask* known_task(pthread_t thread) {
-  return interposing() && scheduler_running() ? task_of(thread) : nullptr;
-}
-
 // A pid_t or id_t of the kernel's calls names a task; 0 is the caller.
 bool is_task(int who) {
   if (who == 0) return calling_task() != nullptr;

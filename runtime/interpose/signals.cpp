@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interpose/masked_wait.h"
+#include "interpose/threads.h"
 #include "platform/kernel.h"
 #include "signal/actions.h"
 #include "signal/task_signals.h"
@@ -11,10 +12,6 @@
 using namespace wisp;
 
 namespace {
-
-WispTask* known_task(pthread_t thread) {
-  return interposing() && scheduler_running() ? task_of(thread) : nullptr;
-}
 
 // Collects a signal of `set` as sigtimedwait(2) does; null timeout = for ever. The task stays on
 // this kernel thread, its carrier goes to others; signals for the task are sent to this thread as

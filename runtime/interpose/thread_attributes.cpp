@@ -11,10 +11,6 @@
 
 namespace wisp {
 
-static inline WispTask* known_task(pthread_t thread) {
-  return interposing() && scheduler_running() ? task_of(thread) : nullptr;
-}
-
 static inline WispTask* known_clock(clockid_t clock) {
   return interposing() && scheduler_running() ? task_of_clock(clock) : nullptr;
 }

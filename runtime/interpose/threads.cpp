@@ -124,10 +124,6 @@ WISP_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr, vo
   return real::pthread_create(thread, attr, start, argument);
 }
 
-static inline WispTask* known_task(pthread_t thread) {
-  return interposing() && scheduler_running() ? task_of(thread) : nullptr;
-}
-
 WISP_EXPORT int pthread_join(pthread_t thread, void** result) {
   real::ensure();
   if (WispTask* task = known_task(thread)) return join_task(task, result, kForever);

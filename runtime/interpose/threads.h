@@ -20,7 +20,10 @@ extern void (*g_vm_thread_named)(const char* name);
 // Starts the scheduler on the first call; false when it cannot be had (said once on stderr).
 extern bool (*g_start_scheduler)();
 
-// The task with that tid, for the calling thread; or null.
+// The task whose pthread_t, or tid, that is; or null.
+inline WispTask* known_task(pthread_t thread) {
+  return interposing() && scheduler_running() ? task_of(thread) : nullptr;
+}
 inline WispTask* known_tid(int tid) {
   return interposing() && scheduler_running() && tid > 0 ? task_of_tid(tid) : nullptr;
 }

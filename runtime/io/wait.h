@@ -120,7 +120,7 @@ class BlockingCall {
   bool restarts() const { return restarts_; }
   // After a wait: a call that has done a part is over, because a handler has run, or the descriptor
   // has an error, which is for the next call (another attempt would take it off the socket).
-  bool ends_with_part() const { return restarts_ || ready_now(fd_, 0); }
+  bool ends_with_part() const { return restarts_ || ready_now(fd(), 0); }
   // A part is done and there is more to do: from here on the call holds its file, whatever the
   // number stands for. False: that is something else already, so the call ends with its part.
   bool hold();
