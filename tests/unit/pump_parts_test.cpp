@@ -55,8 +55,8 @@ TEST_F(PumpParts, NobodyWaitsWhereABusyCarrierSeesToIt) {
   poller_start(&kFake);
   EXPECT_TRUE(until([] { return g_inside[0] == 1; }));
   // One more is sent and finds that somebody waits in its own part.
-  Worker* other = g_scheduler.idle.take_any_spare();
-  ASSERT_NE(other, nullptr);
+  Worker* other = nullptr;  // it may still be on its way to sleep
+  ASSERT_TRUE(until([&] { return (other = g_scheduler.idle.take_any_spare()) != nullptr; }));
   other->part = 0;
   wake_worker(other, kGoToPump);
   usleep(50'000);  // SysMonitor has looked many times
