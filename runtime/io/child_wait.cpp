@@ -47,8 +47,9 @@ long look(idtype_t type, id_t id, siginfo_t* info, int options, rusage* usage) {
 }
 
 // Parks until the pidfd may be ready: 0, or -EINTR. kNoPidfd: it cannot be waited for.
-long wait_on(int fd, Descriptor* d, uint32_t life, uint32_t seen, uint64_t look_again) {
-  switch (wait_for(fd, d, life, Direction::In, seen, look_again)) {
+long wait_on(int fd, Descriptor* d, uint32_t life, uint32_t seen, uint64_t look_again,
+             HandlersSince* handlers) {
+  switch (wait_for(fd, d, life, Direction::In, seen, look_again, handlers)) {
     case Wait::Interrupted:
       return -EINTR;
     case Wait::Refused:
@@ -80,13 +81,14 @@ long wait_for_child(idtype_t type, id_t id, siginfo_t* info, int options, rusage
   descriptor_created(fd, kStream, kOwn);
   uint32_t life = life_of(d->state.load(std::memory_order_acquire));
   uint64_t pause = kFirstLook;
+  HandlersSince handlers;
   long r;
   for (;;) {
     uint32_t seen = word_value(d->in);
     r = look(kByPidfd, static_cast<id_t>(fd), info, options, usage);
     if (r == -EINVAL) r = kNoPidfd;  // Linux 5.3 has pidfds, but no waitid for them
     if (r != 0 || info->si_pid != 0) break;
-    r = wait_on(fd, d, life, seen, monotonic_ns() + pause);
+    r = wait_on(fd, d, life, seen, monotonic_ns() + pause, &handlers);
     if (r != 0) break;
     pause *= 2;
   }

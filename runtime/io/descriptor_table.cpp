@@ -135,9 +135,11 @@ uint64_t descriptor_know(int fd, Descriptor* d) {
     // Not by libc: its fstat is a newer symbol than we may need, and errno stays the caller's.
     struct stat st = {};
     long flags = kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&st));
-    if (flags == 0) flags = kernel::call(SYS_fcntl, fd, F_GETFL);
     if (flags < 0) return s;
     Kind kind = kind_of_file(fd, st.st_mode);
+    // To a file O_NONBLOCK means nothing; most that are opened are read once.
+    if (kind != kDisk) flags = kernel::call(SYS_fcntl, fd, F_GETFL);
+    if (flags < 0) return s;
     uint32_t known = kind;
     if ((flags & O_NONBLOCK) != 0) known |= kNonBlocking;
     if (kind == kSocket && socket_option(fd, SO_PROTOCOL) == IPPROTO_TCP) known |= kTcp;

@@ -13,6 +13,7 @@ namespace wisp::io {
 long epoll_wait_until(int epoll, epoll_event* events, int max, uint64_t deadline) {
   Descriptor* d = descriptor_get(epoll);
   WakeDuty duty;
+  HandlersSince handlers;
   for (;;) {
     uint32_t life = 0, seen = 0;
     if (d != nullptr) {
@@ -21,8 +22,9 @@ long epoll_wait_until(int epoll, epoll_event* events, int max, uint64_t deadline
     }
     long r = epoll_look(epoll, d, events, max, Look::Told);
     if (r != 0) return r;
-    Wait w = d != nullptr ? wait_for(epoll, d, life, Direction::In, seen, deadline, &duty)
-                          : Wait::Refused;
+    Wait w = d != nullptr
+                 ? wait_for(epoll, d, life, Direction::In, seen, deadline, &handlers, &duty)
+                 : Wait::Refused;
     switch (w) {
       case Wait::TimedOut:
         return epoll_look(epoll, d, events, max, Look::Exactly);  // as the kernel: a last look

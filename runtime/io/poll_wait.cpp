@@ -63,6 +63,7 @@ constexpr int kInVain = 3;  // wake-ups without an event; then the kernel waits
 int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
   Descriptor* d = descriptor_get(p->fd);
   if (d == nullptr) return static_cast<int>(poll_plain(p, 1, deadline));
+  HandlersSince handlers;
   for (int in_vain = 0;; ++in_vain) {
     uint64_t state = d->state.load(std::memory_order_acquire);
     uint32_t life = life_of(state);
@@ -77,7 +78,7 @@ int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
       long r = poll_now(p, 1);
       if (r != 0) return static_cast<int>(r);
     }
-    switch (wait_for(p->fd, d, life, direction, seen, deadline)) {
+    switch (wait_for(p->fd, d, life, direction, seen, deadline, &handlers)) {
       case Wait::TimedOut:
         return static_cast<int>(poll_now(p, 1));  // as the kernel: a last look
       case Wait::Interrupted:
@@ -176,6 +177,7 @@ class Nodes {
 template <typename Look, typename Each, typename Readable, typename Plain>
 long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Readable&& readable,
                   Plain&& plain) {
+  HandlersSince handlers;
   long r = look();
   if (r != 0) return r;
   Nodes nodes(n);
@@ -191,7 +193,10 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Readabl
         return !(refused = refused || !nodes.add(fd, interest, index));
       });
       std::atomic_thread_fence(std::memory_order_seq_cst);
-      if (!refused && (r = look()) == 0 && !nodes.replaced()) {
+      if (!refused && (r = look()) == 0 && handlers.take() != AfterSignal::GoesOn) {
+        reason = WakeReason::Mismatch;
+        r = -EINTR;
+      } else if (!refused && r == 0 && !nodes.replaced()) {
         reason = park(&nodes.fired(), deadline,
                       [&] { return nodes.fired().load(std::memory_order_relaxed) == 0; });
         if (reason == WakeReason::TimedOut) r = look();

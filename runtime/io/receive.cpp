@@ -242,6 +242,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
     long r = once(messages + done, count - done, flags | MSG_DONTWAIT, nullptr);
     if (r > 0) {
       done += static_cast<unsigned>(r);
+      call.progressed();
       if (done == count || one) break;
       if (deadline != kForever && monotonic_ns() >= deadline) break;
       if (!file.still()) break;

@@ -60,6 +60,8 @@ long send_file(int out, int in, off_t* offset, size_t count) {
     bool writable = ready_now(call.fd(), POLLOUT);
     size_t size = writable ? room(call.fd()) : last_room(call.fd());
     if (size != 0) {
+      // By that signal the kernel's call would be over; this piece may wait.
+      if (done != 0 && call.signal_came()) return static_cast<long>(done);
       size = std::min(count - done, size);
       auto piece = [&] { return once(size); };
       auto in_region = [&] { return call.make(piece); };
@@ -67,7 +69,9 @@ long send_file(int out, int in, off_t* offset, size_t count) {
       r = call.kept() || !writable ? in_region()
                                    : timed_call(disk_history(in), size, piece, in_region);
       if (r > 0) done += static_cast<size_t>(r);
-      if (r > 0 && done < count && call.hold() && file.still()) continue;
+      // A short one has met a signal, an error, or the end of the file.
+      if (r > 0 && static_cast<size_t>(r) == size && done < count && call.hold() && file.still())
+        continue;
     } else {
       r = call.wait(seen);
       if (r == 0 && (done == 0 || !call.ends_with_part())) continue;

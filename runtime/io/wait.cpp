@@ -126,10 +126,12 @@ void WakeDuty::pass_on() {
 }
 
 Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
-              uint64_t deadline, WakeDuty* duty) {
+              uint64_t deadline, HandlersSince* handlers, WakeDuty* duty) {
   Wait ready = make_ready(fd, d, life, false);
   if (WISP_UNLIKELY(ready != Wait::Ready)) return ready;
   RuntimeEntry entry;
+  if (AfterSignal ran = handlers->take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn))
+    return ran == AfterSignal::Restarts ? Wait::Restart : Wait::Interrupted;
   WakeDuty at_once;
   WakeReason reason = park_on(d, direction, seen, deadline);
   if (reason == WakeReason::Unparked) (duty != nullptr ? duty : &at_once)->woken(d, direction);
@@ -148,11 +150,12 @@ static uint64_t next_look(uint32_t looks) {
 }
 
 long BlockingCall::wait(uint32_t seen) {
+  restarts_ = false;
   Wait ready = make_ready(fd_, d_, life(), true);  // also what makes the timeouts known
-  if (WISP_UNLIKELY(ready == Wait::Ended) && go_on_with_held())
-    ready = make_ready(fd_, d_, life(), true);
+  // `seen` is of the number's word: on with another one from the start.
+  if (WISP_UNLIKELY(ready == Wait::Ended)) return go_on_with_held() ? 0 : -EBADF;
   if (WISP_UNLIKELY(ready != Wait::Ready))
-    return ready == Wait::Ended ? -EBADF : ready == Wait::WouldBlock ? -EAGAIN : kMakeTheCall;
+    return ready == Wait::WouldBlock ? -EAGAIN : kMakeTheCall;
   if (!timed_) {
     bool in = direction_ == Direction::In;
     uint64_t ns = 0;
@@ -172,6 +175,10 @@ long BlockingCall::wait(uint32_t seen) {
   if (WISP_UNLIKELY(in_vain_ > kInVain) && !is(kOwn)) return kMakeTheCall;
   RuntimeEntry entry;
   if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
+  if (AfterSignal ran = handlers_.take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn)) {
+    restarts_ = ran == AfterSignal::Restarts;
+    return restarts_ && deadline_ == kForever ? 0 : -EINTR;
+  }
   if (!count_caller(d_, life(), true)) return go_on_with_held() ? 0 : -EBADF;
   uint64_t until = deadline_;
   if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
@@ -184,7 +191,8 @@ long BlockingCall::wait(uint32_t seen) {
     ++in_vain_;
   }
   Wait signal = reason == WakeReason::Interrupted ? interrupted(entry.task()) : Wait::Ready;
-  if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life())) {
+  if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life()) &&
+      !go_on_with_held()) {
     // No duplicate could be had.
     return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;
   }
@@ -227,12 +235,17 @@ bool BlockingCall::go_on_with_held() {
   return true;
 }
 
+// How many calls hold a duplicate: one for each blocked sender of a server with slow readers.
+static std::atomic<uint32_t> g_held{0};
+
 bool BlockingCall::hold() {
-  in_vain_ = 0;
+  progressed();
   if (held_ >= 0 || kept_) return true;
-  int fd = high_duplicate(fd_);
+  // With none to be had it goes on by the number, and asks again each time.
+  int fd = high_duplicate(fd_, g_held.load(std::memory_order_relaxed));
   if (WISP_LIKELY(SameFile(d_, life()).still())) {
-    held_ = fd;  // none to be had: then it goes on by the number, and asks again each time
+    if (fd >= 0) g_held.fetch_add(1, std::memory_order_relaxed);
+    held_ = fd;
     return true;
   }
   if (fd >= 0) kernel::call(SYS_close, fd);
@@ -240,6 +253,7 @@ bool BlockingCall::hold() {
 }
 
 void BlockingCall::let_go() {
+  if (held_ >= 0) g_held.fetch_sub(1, std::memory_order_relaxed);
   int last = -1;
   if (kept_) {
     RuntimeEntry entry;

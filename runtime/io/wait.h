@@ -7,6 +7,7 @@
 #include "io/descriptor.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
+#include "sync/interruption.h"
 
 namespace wisp::io {
 
@@ -50,7 +51,7 @@ class WakeDuty {
 // when it leaves; without it the wake-up is passed on at once, because who only looks takes
 // nothing.
 Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
-              uint64_t deadline, WakeDuty* duty = nullptr);
+              uint64_t deadline, HandlersSince* handlers, WakeDuty* duty = nullptr);
 
 // Wakes the oldest `n` of those who are parked on a readiness word; if some remain, bit 0 says so.
 void wake_parked(std::atomic<uint32_t>* word, uint32_t n);
@@ -124,6 +125,11 @@ class BlockingCall {
   // A part is done and there is more to do: from here on the call holds its file, whatever the
   // number stands for. False: that is something else already, so the call ends with its part.
   bool hold();
+  // Something is done: what woke it has been worth it.
+  void progressed() { in_vain_ = 0; }
+  // A handler has run since the call began, or since the last wait: whoever has done a part, and
+  // goes on by a call that may wait, is over.
+  bool signal_came() { return handlers_.take() != AfterSignal::GoesOn; }
   // The limit counts from the next wait on.
   void begin_limit_anew() { timed_ = false; }
 
@@ -146,6 +152,7 @@ class BlockingCall {
   Descriptor* d_;
   uint64_t state_ = 0;
   uint64_t deadline_ = kForever;
+  HandlersSince handlers_;
   int held_ = -1;         // a duplicate of its own
   uint32_t looks_ = 0;    // of a wait whose end may have no event
   uint32_t in_vain_ = 0;  // events since something was done

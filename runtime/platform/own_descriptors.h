@@ -1,6 +1,7 @@
 // The runtime's own descriptors among those of the program, which shall neither close them nor get
 // their numbers: what is written to such a number later would go to a file of the program's.
 #pragma once
+#include <stdint.h>
 
 namespace wisp {
 
@@ -13,8 +14,9 @@ void own_descriptor_remove(int fd);
 // Any of first..last. Any thread, signal handlers included.
 bool own_descriptor_in(int first, int last);
 
-// A duplicate of fd out of the way of the program's numbers, or -errno.
-int high_duplicate(int fd);
+// A duplicate of fd out of the way of the program's numbers, or -errno. -1 where `others` of its
+// kind take more than a 32nd of what the process may have: for those that can be done without.
+int high_duplicate(int fd, uint32_t others = 0);
 // The same file there, `fd` closed; stays where it is if there is no room. Errors pass through.
 int move_up(int fd);
 

@@ -82,7 +82,11 @@ struct alignas(kCacheLine) WispTask {
   uint32_t tid = 0;           // what gettid() says: unique, above any kernel tid (see task_pool.h)
   uint32_t signal_depth = 0;  // > 0 inside a signal handler
   int ends_wait = 0;          // the signal being delivered, if it has ended a wait
-  bool deep_part = false;     // dead: its stack may hold what deep calls have left
+  // Handlers that have begun on it: with SA_RESTART, and those that end calls (upper half). Written
+  // by its own flow, which asks for them too (sync/interruption.h).
+  static constexpr uint64_t kOneEndingHandler = uint64_t{1} << 32;
+  std::atomic<uint64_t> handlers_begun{0};
+  bool deep_part = false;               // dead: its stack may hold what deep calls have left
   std::atomic<uint32_t> join_state{0};  // sync/join.h
   bool detached = false;
   bool block_used = false;  // the TLS block has had a thread before

@@ -100,6 +100,9 @@ static void run_on_task(WispTask* task, const Action* action, int sig, siginfo_t
   task->signal_mask = inside & kMaskable;
   task->worker.load(std::memory_order_relaxed)->signal_mask = inside & kMaskable;
   ++task->signal_depth;
+  task->handlers_begun.fetch_add(
+      (action->flags & SA_RESTART) != 0 ? 1 : WispTask::kOneEndingHandler,
+      std::memory_order_relaxed);
 
   action->handler(sig, info, context);
 

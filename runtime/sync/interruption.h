@@ -14,6 +14,27 @@ enum class AfterSignal : uint8_t {
 // runs the handlers. Null, a plain kernel thread: Ends, since the kernel itself has decided.
 AfterSignal after_signal(const WispTask* task);
 
+// What one call of libc's does in several steps the kernel does in one, which a handler ends
+// wherever it comes. Between the steps handlers find no wait to end: so the call looks for them
+// before it waits, where signals are put off already. On tasks only.
+class HandlersSince {
+ public:
+  HandlersSince() : task_(current_task()), seen_(now()) {}
+  // What has run since this was made, or asked last.
+  AfterSignal take() {
+    uint64_t n = now(), before = seen_;
+    if (WISP_LIKELY(n == before)) return AfterSignal::GoesOn;
+    seen_ = n;
+    return (n ^ before) >= WispTask::kOneEndingHandler ? AfterSignal::Ends : AfterSignal::Restarts;
+  }
+
+ private:
+  // relaxed: the flow that the handlers interrupt is the one that asks.
+  uint64_t now() const { return task_->handlers_begun.load(std::memory_order_relaxed); }
+  const WispTask* task_;
+  uint64_t seen_;
+};
+
 // Whether a call without any effect so far is to be begun anew. deadline_ns: kForever = no limit.
 inline bool begins_anew(AfterSignal after, uint64_t deadline_ns) {
   return after == AfterSignal::GoesOn ||

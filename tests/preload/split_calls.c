@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -181,6 +182,65 @@ static void* refused(void* unused) {
   return unused;
 }
 
+// Messages one by one, on a socket that is not the process's own.
+static void* receives_messages(void* socket) {
+  int fd = *(int*)socket, other = dup(fd);
+  struct mmsghdr messages[10];
+  struct iovec parts[10];
+  memset(messages, 0, sizeof messages);
+  for (int i = 0; i < 10; ++i) {
+    parts[i] = (struct iovec){g_bytes + i, 1};
+    messages[i].msg_hdr.msg_iov = &parts[i];
+    messages[i].msg_hdr.msg_iovlen = 1;
+  }
+  CHECK(recvmmsg(fd, messages, 10, 0, NULL) == 10);
+  close(other);
+  return NULL;
+}
+static void ten_messages(void) {
+  int pair[2];
+  CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0);
+  pthread_t receiver = java(receives_messages, &pair[0]);
+  for (int i = 0; i < 10; ++i) {
+    sleep_ms(20);
+    CHECK(send(pair[1], "x", 1, 0) == 1);
+  }
+  join(receiver);
+  close(pair[0]);
+  close(pair[1]);
+}
+
+// A server with slow readers has no more descriptors than its connections.
+static void slow_readers(void) {
+  enum { kConnections = 150 };
+  static int pairs[kConnections][2];
+  static struct transfer sending[kConnections];
+  static pthread_t senders[kConnections];
+  struct rlimit before, limit;
+  CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  limit = before;
+  limit.rlim_cur = 400;
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  for (int i = 0; i < kConnections; ++i) {
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]) == 0);
+    sending[i] = (struct transfer){pairs[i][1], 0, 0};
+    senders[i] = java(sends, &sending[i]);
+  }
+  for (int i = 0; i < kConnections; ++i)
+    for (struct pollfd p = {pairs[i][1], POLLOUT, 0}; poll(&p, 1, 0) != 0;) sched_yield();
+  int more[400], count = 0;
+  while ((more[count] = dup(0)) >= 0) ++count;
+  CHECK(errno == EMFILE && count > 50);
+  while (count > 0) close(more[--count]);
+  CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  for (int i = 0; i < kConnections; ++i) {
+    close(pairs[i][0]);
+    join(senders[i]);
+    CHECK(sending[i].result > 0);
+    close(pairs[i][1]);
+  }
+}
+
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
   g_file = memfd_create("file", MFD_CLOEXEC);
@@ -196,5 +256,7 @@ int main(void) {
   close(pair[1]);
   join(java(receives_all, pair));
   join(java(refused, NULL));
+  ten_messages();
+  slow_readers();
   return 0;
 }
