@@ -99,6 +99,13 @@ static char* const* environment_of_exec(const char* path, char* const envp[]) {
   return g_exec_environment(path, envp);
 }
 
+// A launcher executes itself by its path; a bare name is somebody else.
+static char* const* environment_of_search(const char* file, char* const envp[]) {
+  if (strchr(file, '/') != nullptr) return environment_of_exec(file, envp);
+  vfork_child_unblock();
+  return envp;
+}
+
 WISP_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
   real::ensure();
   FullWeight inherited(calling_task());
@@ -109,21 +116,18 @@ WISP_EXPORT int execv(const char* path, char* const argv[]) noexcept {
   return execve(path, argv, environ);
 }
 
-WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
-  real::ensure();
-  // A launcher executes itself by its path; a bare name is somebody else.
-  if (strchr(file, '/') != nullptr) return execve(file, argv, environ);
-  vfork_child_unblock();
-  FullWeight inherited(calling_task());
-  return real::execvp(file, argv);
-}
-
+// libc's own also with a path: a file that is no program is a script to it (ENOEXEC).
 WISP_EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
   real::ensure();
-  if (strchr(file, '/') != nullptr) return execve(file, argv, envp);
-  vfork_child_unblock();
   FullWeight inherited(calling_task());
-  return real::execvpe(file, argv, envp);
+  return real::execvpe(file, argv, environment_of_search(file, envp));
+}
+
+WISP_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
+  real::ensure();
+  FullWeight inherited(calling_task());
+  char* const* envp = environment_of_search(file, environ);
+  return envp == environ ? real::execvp(file, argv) : real::execvpe(file, argv, envp);
 }
 
 WISP_EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {

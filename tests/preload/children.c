@@ -2,6 +2,7 @@
 #include <pty.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "preload.h"
@@ -75,6 +76,49 @@ static void __attribute__((noinline)) vforks(int code) {
   pid = vfork();
   if (pid == 0) _exit(code + 1);
   CHECK(status_of(pid) == code + 1);
+}
+
+// ---- a script that does not say whose: for exec with a search it is the shell's, also by its path
+
+static char g_folder[] = "/tmp/wisp-children-XXXXXX", g_script[64];
+
+static void writes_a_script(void) {
+  CHECK(mkdtemp(g_folder) != NULL);
+  snprintf(g_script, sizeof g_script, "%s/wisp-script", g_folder);
+  FILE* out = fopen(g_script, "w");
+  CHECK(out != NULL && fputs("exit $1$2\n", out) >= 0 && fclose(out) == 0);
+  CHECK(chmod(g_script, 0700) == 0);
+  static char path[4096];
+  snprintf(path, sizeof path, "%s:%s", g_folder, getenv("PATH"));
+  CHECK(setenv("PATH", path, 1) == 0);
+}
+
+static void __attribute__((noreturn)) executes(int form, const char* file) {
+  char* const argv[] = {"script", "4", "2", NULL};
+  if (form == 0) execvp(file, argv);
+  if (form == 1) execvpe(file, argv, environ);
+  if (form == 2) execlp(file, "script", "4", "2", NULL);
+  if (form == 3) execv(file, argv);
+  if (form == 4) execle(file, "script", "4", "2", NULL, environ);
+  _exit(errno == ENOEXEC ? 43 : 44);
+}
+
+static void __attribute__((noinline)) runs_a_script(int form, const char* file, int code) {
+  pid_t pid = fork();
+  if (pid == 0) executes(form, file);
+  CHECK(status_of(pid) == code);
+  pid = vfork();
+  if (pid == 0) executes(form, file);
+  CHECK(status_of(pid) == code);
+}
+
+static void* runs_scripts(void* unused) {
+  for (int form = 0; form < 3; ++form) {
+    runs_a_script(form, g_script, 42);
+    runs_a_script(form, "wisp-script", 42);
+  }
+  for (int form = 3; form < 5; ++form) runs_a_script(form, g_script, 43);
+  return unused;
 }
 
 static void* all_of_them(void* argument) {
@@ -180,6 +224,10 @@ static void* closes_in_a_child(void* unused) {
 int main(void) {
   check_tasks();
   CHECK(getenv("LD_PRELOAD") == NULL && getenv("WISP") == NULL);
+  writes_a_script();
+  join(java(runs_scripts, NULL));
+  runs_scripts(NULL);
+  CHECK(unlink(g_script) == 0 && rmdir(g_folder) == 0);
   pthread_t t[4];
   for (long i = 0; i < 4; ++i) t[i] = java(all_of_them, (void*)(i * 10 + 3));
   for (int i = 0; i < 4; ++i) join(t[i]);
