@@ -160,16 +160,9 @@ void report_statistics() {
 __attribute__((destructor)) static void at_exit() { report_statistics(); }
 
 // Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this
-// copy: agent_reexec.cpp is at work then. The two symbols are the linker's: begin and end of this
-// library.
-extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
-static bool preloaded() {
-  const char* first = static_cast<const char*>(dlsym(RTLD_DEFAULT, "pthread_create"));
-  return first >= __ehdr_start && first < _end;
-}
-
+// copy: agent_reexec.cpp is at work then.
 __attribute__((constructor)) static void start() {
-  if (!preloaded()) return;
+  if (who_else_defines("pthread_create") != nullptr) return;
   agent_symbol_hide();  // also where Wisp is off
   if (getauxval(AT_SECURE) != 0) return;
   real::ensure();

@@ -2,6 +2,7 @@
 #include "jvm/start_checks.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 
@@ -45,14 +46,45 @@ static bool signal_chaining_behind_us() {
   return dlsym(RTLD_NEXT, "JVM_begin_signal_setting") != nullptr;
 }
 
+// The linker's: begin and end of this library.
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
+
+const void* who_else_defines(const char* function) {
+  const char* first = static_cast<const char*>(dlsym(RTLD_DEFAULT, function));
+  return first >= __ehdr_start && first < _end ? nullptr : first;
+}
+
+// A library before ours whose waits are what others find, and that calls libc's by version (dlvsym,
+// which does not find ours): who waits there is never woken by us. libfaketimeMT does so.
+static const char* waits_before_ours() {
+  for (const char* function : {"pthread_cond_timedwait", "pthread_cond_wait", "pthread_mutex_lock",
+                               "pthread_mutex_unlock"}) {
+    Dl_info info;
+    ElfW(Sym)* symbol = nullptr;
+    const void* first = who_else_defines(function);
+    if (first == nullptr ||
+        dladdr1(first, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0)
+      continue;
+    // The program's own way to ours, where it was linked for a fixed address.
+    if (symbol != nullptr && symbol->st_shndx == SHN_UNDEF) continue;
+    static char why[512];
+    snprintf(why, sizeof why,
+             "%s with a %s of its own comes before libwisp.so: name libwisp.so first in LD_PRELOAD",
+             info.dli_fname, function);
+    return why;
+  }
+  return nullptr;
+}
+
 const char* why_not() {
   if (signal_chaining_behind_us())
     return "libjsig.so comes behind libwisp.so: name it first in LD_PRELOAD";
+  const char* why = waits_before_ours();
+  if (why != nullptr) return why;
   if (kernel_too_old()) return "the kernel is older than 4.14";
   if (!kernel::membarrier_register()) return "the kernel refuses membarrier(2)";
   if (!signals_can_be_directed()) return "the kernel refuses rt_tgsigqueueinfo(2)";
   if (shadow_stack_on()) return "the process has a shadow stack (CET)";
-  const char* why = nullptr;
   if (!thread_block_probe(&why)) return why;
   if (!condition_layout_probe(&why) || !semaphore_layout_probe(&why) ||
       !barrier_layout_probe(&why) || !rwlock_layout_probe(&why))

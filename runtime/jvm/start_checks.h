@@ -7,4 +7,7 @@ namespace wisp {
 // it checks: membarrier is registered, the context switch chosen. Once, from the constructor.
 const char* why_not();
 
+// Whose definition of a function of ours other libraries find; null when it is this library's own.
+const void* who_else_defines(const char* function);
+
 }  // namespace wisp
