@@ -19,6 +19,7 @@
 #include "platform/kernel.h"
 #include "scheduler/lent.h"
 #include "signal/task_signals.h"
+#include "sync/words.h"
 
 namespace wisp {
 
@@ -36,6 +37,7 @@ static void before_fork() {
 // In the child of each of them, before those handlers. (_Fork runs none: its child may call little,
 // and execs.)
 static void in_forked_child() {
+  caller_forget_tid();
   if (!g_interposing.load(std::memory_order_relaxed) || !scheduler_running()) return;
   g_interposing.store(false, std::memory_order_relaxed);
   signals_stop();

@@ -117,7 +117,9 @@ WISP_EXPORT long syscall(long number, ...) {
     case kernel::kFutexRequeue:
       return answer(-ENOSYS);
     case SYS_gettid:
-      return caller_tid();
+      // Not what caller_tid() remembers of a kernel thread: it may be another process's by now.
+      if (WispTask* task = current_task()) return task->tid;
+      break;
     case SYS_sched_yield:
       task_yield();
       return 0;

@@ -17,4 +17,6 @@ WISP_NOINLINE uint32_t caller_tid() {
   return tid;
 }
 
+void caller_forget_tid() { t_kernel_tid = 0; }
+
 }  // namespace wisp

@@ -21,6 +21,8 @@ inline std::atomic<T>& word_at(void* object, size_t offset) {
 
 // The tid that gettid() gives the calling thread, task or kernel thread; what __owner fields hold.
 uint32_t caller_tid();
+// In a forked child, whose thread has another one.
+void caller_forget_tid();
 
 inline bool valid_nsec(const timespec& t) {
   return static_cast<unsigned long>(t.tv_nsec) < 1000000000ul;

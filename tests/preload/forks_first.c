@@ -1,5 +1,7 @@
 // A launcher that forks before there is any thread, as daemons do: its child runs the JVM. What
 // that forks is an ordinary child.
+#include <sys/syscall.h>
+
 #include "preload.h"
 
 static pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -18,7 +20,16 @@ static void* takes_turns(void* number) {
   return NULL;
 }
 
+// Each process has an id of its own, and so has its first thread.
+static void knows_itself(void) {
+  CHECK(syscall(SYS_gettid) == getpid());
+  pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  CHECK(pthread_mutex_lock(&mutex) == 0 && mutex.__data.__owner == getpid());
+  CHECK(pthread_mutex_unlock(&mutex) == 0);
+}
+
 static void runs_threads(void) {
+  knows_itself();
   check_tasks();
   pthread_t one = java(takes_turns, (void*)0), other = java(takes_turns, (void*)1);
   join(one);
@@ -43,6 +54,7 @@ static void* forks(void* unused) {
 int main(void) {
   // Twice, as a daemon that leaves its session.
   for (int generation = 0; generation < 2; ++generation) {
+    knows_itself();
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) continue;
