@@ -65,7 +65,9 @@ WISP_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
 }
 
 WISP_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
-  if (!interposing()) return real::ensure(), real::pthread_mutex_destroy(m);
+  real::ensure();
+  // In a forked child libc would count users: of one that we have unlocked there is one too few.
+  if (!among_tasks() && !scheduler_running()) return real::pthread_mutex_destroy(m);
   return mutex_destroy(m);
 }
 

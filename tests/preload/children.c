@@ -34,6 +34,8 @@ static void forks(void) {
     if (pthread_rwlock_trywrlock(&read) != 0) _exit(3);
     pthread_mutex_unlock(&g_mutex);
     pthread_mutex_lock(&g_mutex);
+    if (pthread_mutex_destroy(&g_mutex) != EBUSY || pthread_mutex_unlock(&g_mutex) != 0) _exit(4);
+    if (pthread_mutex_destroy(&g_mutex) != 0) _exit(5);
     // A child may go on as a program of its own, with threads: as many at a time as make libc unmap
     // the stacks that it has kept (more than 40 MiB), those of the parent's kernel threads among
     // them.
