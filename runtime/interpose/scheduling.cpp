@@ -35,9 +35,12 @@ int kernel_looks_at(long number, long b, long c, long d = 0) {
 // 0 or an errno. SCHED_RESET_ON_FORK may be or'ed to the class.
 int class_for_task(int policy, int priority) {
   policy &= ~SCHED_RESET_ON_FORK;
-  if (policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE)
-    return priority == 0 ? 0 : EINVAL;
-  return EPERM;  // real-time: a task cannot promise it
+  long highest =
+      kernel::call(SYS_sched_get_priority_max, policy);  // an error: it has no such class
+  if (highest < 0 || priority < 0 || priority > highest) return EINVAL;
+  // Real-time: a task cannot promise it.
+  if (highest > 0) return priority == 0 ? EINVAL : EPERM;
+  return policy == SCHED_DEADLINE ? EPERM : 0;
 }
 
 int set_class(int policy, const sched_param* param) {

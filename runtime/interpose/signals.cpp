@@ -8,6 +8,7 @@
 #include "platform/kernel.h"
 #include "signal/actions.h"
 #include "signal/task_signals.h"
+#include "sync/words.h"
 
 using namespace wisp;
 
@@ -17,6 +18,8 @@ namespace {
 // this kernel thread, its carrier goes to others; signals for the task are sent to this thread as
 // long as it is here.
 int task_sigwait(WispTask* task, const sigset_t* set, siginfo_t* info, const timespec* timeout) {
+  if (timeout != nullptr && (!valid_nsec(*timeout) || timeout->tv_sec < 0))
+    return error_answer(EINVAL);
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   BlockingRegion region;
   AwaitsSignals awaits(task, word_of(set));

@@ -28,6 +28,9 @@ static void* takes(void* number) {
   }
   struct timespec now = {0, 0};
   CHECK(sigtimedwait(&set, NULL, &now) == -1 && errno == EAGAIN);
+  struct timespec no_times[] = {{0, -1}, {0, 1000000000}, {-1, 0}};
+  for (int i = 0; i < 3; ++i)
+    CHECK(sigtimedwait(&set, NULL, &no_times[i]) == -1 && errno == EINVAL);
   return NULL;
 }
 

@@ -29,7 +29,11 @@ static void* lowers_itself(void* unused) {
   CHECK(sched_setparam(0, &zero) == 0);
   struct sched_param high = {99};
   CHECK(sched_setscheduler(0, SCHED_OTHER, &high) == -1 && errno == EINVAL);
-  CHECK(sched_setscheduler(0, 77, &zero) == -1);
+  CHECK(sched_setscheduler(0, 77, &zero) == -1 && errno == EINVAL);
+  CHECK(sched_setscheduler(0, SCHED_FIFO, &zero) == -1 && errno == EINVAL);
+  high.sched_priority = 100;
+  CHECK(sched_setscheduler(0, SCHED_RR, &high) == -1 && errno == EINVAL);
+  CHECK(pthread_setschedparam(pthread_self(), 4, &zero) == EINVAL);
   CHECK(sched_setparam(0, NULL) == -1 && errno == EINVAL);
   CHECK(sched_setparam(0, (void*)8) == -1 && errno == EFAULT);
   sleep_ms(1);
