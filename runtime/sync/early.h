@@ -37,9 +37,9 @@ inline bool early_threads() {
 void early_threads_find();
 
 // Wakes up to n that sleep on the word in the kernel; how many. By address only: the object may be
-// gone. No RuntimeEntry needed. bitset as in FUTEX_WAKE_BITSET.
+// gone. No RuntimeEntry needed. bitset as in FUTEX_WAKE_BITSET. (The kernel wakes one for 0.)
 inline uint32_t wake_early(const void* word, uint32_t n, uint32_t bitset = FUTEX_BITSET_MATCH_ANY) {
-  if (!early_threads()) return 0;
+  if (!early_threads() || n == 0) return 0;
   long count = n > INT32_MAX ? INT32_MAX : n;
   long woken = kernel::call(SYS_futex, reinterpret_cast<long>(word),
                             FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, count, 0, 0, bitset);

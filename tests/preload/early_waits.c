@@ -133,6 +133,8 @@ int main(void) {
   join(task);
   CHECK(pthread_barrier_destroy(&early_barrier) == 0);
 
+  int other = 0;  // FUTEX_REQUEUE_PRIVATE of nobody
+  CHECK(syscall(SYS_futex, &early_futex, 131, 0L, 0L, &other, 0L) == 0);
   __atomic_store_n(&early_futex, 1, __ATOMIC_SEQ_CST);
   CHECK(syscall(SYS_futex, &early_futex, 129, INT_MAX) == 1);  // FUTEX_WAKE_PRIVATE
   join(early_threads[FUTEX]);
