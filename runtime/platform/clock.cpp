@@ -39,6 +39,18 @@ static uint64_t read(Clock from, clockid_t clock) {
 uint64_t monotonic_ns() { return read(g_true_clock, CLOCK_MONOTONIC); }
 uint64_t realtime_ns() { return read(g_true_clock, CLOCK_REALTIME); }
 
+ClockPair clock_pair(uint64_t (*ns)(), uint64_t (*ticks)()) {
+  ClockPair best{0, 0};
+  uint64_t least = ~uint64_t{0};
+  for (int i = 0; i < 8; ++i) {
+    uint64_t before = ticks(), at = ns(), apart = ticks() - before;
+    if (apart >= least) continue;
+    least = apart;
+    best = {at, before + apart / 2};
+  }
+  return best;
+}
+
 void clock_calibrate() {
 #if defined(__aarch64__)
   uint64_t hz;
@@ -46,14 +58,14 @@ void clock_calibrate() {
   g_mult = static_cast<uint64_t>((static_cast<__uint128_t>(1000000000u) << 32) / hz);
   g_ticks_per_us = hz / 1000000 != 0 ? hz / 1000000 : 1;
 #else
-  uint64_t ns0 = monotonic_ns(), t0 = ticks(), ns1, t1;
-  do {
-    ns1 = monotonic_ns();
-    t1 = ticks();
-  } while (ns1 - ns0 < 1000000);
-  if (t1 <= t0) return;
-  g_mult = static_cast<uint64_t>((static_cast<__uint128_t>(ns1 - ns0) << 32) / (t1 - t0));
-  g_ticks_per_us = (t1 - t0) * 1000 / (ns1 - ns0);
+  ClockPair begin = clock_pair(&monotonic_ns, &ticks);
+  while (monotonic_ns() - begin.ns < 1000000) {
+  }
+  ClockPair end = clock_pair(&monotonic_ns, &ticks);
+  if (end.ticks <= begin.ticks) return;
+  uint64_t ns = end.ns - begin.ns, passed = end.ticks - begin.ticks;
+  g_mult = static_cast<uint64_t>((static_cast<__uint128_t>(ns) << 32) / passed);
+  g_ticks_per_us = passed * 1000 / ns;
   if (g_ticks_per_us == 0) g_ticks_per_us = 1;
 #endif
 }

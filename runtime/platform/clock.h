@@ -18,6 +18,13 @@ inline uint64_t ticks() {
 #endif
 }
 
+// The two clocks at one moment: of several looks the one at which the thread did not lose its
+// processor in between.
+struct ClockPair {
+  uint64_t ns, ticks;
+};
+ClockPair clock_pair(uint64_t (*ns)(), uint64_t (*ticks)());
+
 // Learns the tick rate (about 1 ms of waiting on x86); call once at start.
 void clock_calibrate();
 extern uint64_t g_ticks_per_us;        // >= 1

@@ -3,6 +3,7 @@ wisp_unit_test(timer_heap_test
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/timer_heap_test.cpp
           ${PROJECT_SOURCE_DIR}/runtime/scheduler/timer_heap.cpp
   ONE_THREAD)
+wisp_unit_test(clock_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/clock_test.cpp LIBS wisp_platform)
 wisp_unit_test(run_queue_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/run_queue_test.cpp)
 wisp_unit_test(backoff_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/backoff_test.cpp)
 wisp_unit_test(forecast_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/forecast_test.cpp
