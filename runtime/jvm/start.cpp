@@ -33,7 +33,6 @@
 #include "scheduler/own_thread.h"
 #include "scheduler/trace_ring.h"
 #include "signal/task_signals.h"
-#include "sync/early.h"
 #include "sync/join.h"
 
 namespace wisp {
@@ -208,7 +207,6 @@ __attribute__((constructor)) static void start() {
 #else
   if (g_options.stall_ms != 0) warn("no stall finder: this library was built without javac");
 #endif
-  early_threads_find();
   g_interposing.store(true, std::memory_order_release);
 }
 

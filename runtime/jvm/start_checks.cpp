@@ -12,6 +12,7 @@
 #include "signal/task_signals.h"
 #include "sync/barrier.h"
 #include "sync/condition.h"
+#include "sync/early.h"
 #include "sync/rwlock.h"
 #include "sync/semaphore.h"
 
@@ -85,6 +86,7 @@ const char* why_not() {
   if (!kernel::membarrier_register()) return "the kernel refuses membarrier(2)";
   if (!signals_can_be_directed()) return "the kernel refuses rt_tgsigqueueinfo(2)";
   if (shadow_stack_on()) return "the process has a shadow stack (CET)";
+  early_threads_find();  // before the probe makes a thread
   if (!thread_block_probe(&why)) return why;
   if (!condition_layout_probe(&why) || !semaphore_layout_probe(&why) ||
       !barrier_layout_probe(&why) || !rwlock_layout_probe(&why))

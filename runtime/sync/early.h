@@ -33,7 +33,8 @@ inline bool early_threads() {
   return WISP_UNLIKELY(g_early_threads.load(std::memory_order_relaxed));
 }
 
-// Call once, at start, before interposing begins: looks whether there is any other thread.
+// Call once, at start, before interposing begins and before any thread of ours has been: one that
+// was joined may still count. Looks whether there is any other thread.
 void early_threads_find();
 
 // Wakes up to n that sleep on the word in the kernel; how many. By address only: the object may be
