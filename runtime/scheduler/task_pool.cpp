@@ -49,8 +49,29 @@ static bool holds_place(const WispTask* t, uint32_t tid) {
          t->state.load(std::memory_order_relaxed) != TaskState::Dead;
 }
 
-// At the end of their room the numbers begin anew: who lives since then holds his place.
-static void give_tid(WispTask* t) {
+// A bit for each number that a task has, until its record gets another one. (Pages of zeros, but
+// where the numbers are.)
+constexpr uint32_t kTaskTids = kLastTaskTid - kFirstTaskTid + 1;
+static std::atomic<uint64_t> g_tids_given[kTaskTids / 64];
+
+// relaxed: each bit stands for itself.
+static bool claim_tid(uint32_t tid) {
+  uint32_t i = tid - kFirstTaskTid;
+  uint64_t bit = uint64_t{1} << i % 64;
+  return (g_tids_given[i / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
+}
+static void release_tid(uint32_t tid) {
+  uint32_t i = tid - kFirstTaskTid;
+  g_tids_given[i / 64].fetch_and(~(uint64_t{1} << i % 64), std::memory_order_relaxed);
+}
+
+// Among so many tasks that places are rare the search for one ends; who has none is found among all
+// (task_of_tid).
+constexpr uint32_t kMostPassedOver = 1024;
+
+// At the end of their room the numbers begin anew: who lives since then holds his number.
+void give_tid(WispTask* t) {
+  if (t->tid != 0) release_tid(t->tid);
   for (uint32_t passed_over = 0;;) {
     uint32_t tid = g_next_tid.fetch_add(1, std::memory_order_relaxed);
     if (tid > kLastTaskTid) {
@@ -59,12 +80,12 @@ static void give_tid(WispTask* t) {
     }
     // relaxed: a record, and whom it belongs to now, is looked at as it is; two that begin at once
     // have different numbers.
-    if (holds_place(place_of(tid).load(std::memory_order_relaxed), tid) &&
-        ++passed_over < kTidSlots)
-      continue;
+    bool held = holds_place(place_of(tid).load(std::memory_order_relaxed), tid);
+    if (held && ++passed_over < kMostPassedOver) continue;
+    if (!claim_tid(tid)) continue;
     t->tid = tid;
     // release: who looks there sees a complete struct, which is never freed, and compares the tid.
-    place_of(tid).store(t, std::memory_order_release);
+    if (!held) place_of(tid).store(t, std::memory_order_release);
     return;
   }
 }

@@ -32,7 +32,8 @@ void pool_drop_deep();
 // For a forked child and for observers' tests.
 uint32_t pooled_tasks();
 
-// For tests: the tid of the next task.
+// A number that no living task has. (Here for tests, as is the next one: where to look from.)
+void give_tid(WispTask* t);
 void next_task_tid(uint32_t tid);
 
 }  // namespace wisp

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "platform/clock.h"
 #include "unit/scheduler_fixture.h"
 
@@ -99,6 +102,29 @@ TEST(TaskPool, TidsBeginAnewButForTheLiving) {
     ParkingLot::unpark(&go, ~0u);
   }
   done.wait();
+  next_task_tid(reached + (1u << 17));
+}
+
+// More than there are places in the table of the living.
+TEST(TaskPool, TidsOfManyAreTheirOwn) {
+  uint32_t reached = tid_of_a_task();
+  constexpr uint32_t kMany = (1u << 16) + 200, kBegin = kFirstTaskTid + (1u << 23);
+  // Never freed, as real ones: the table has them.
+  static WispTask* many = new WispTask[kMany];
+  next_task_tid(kBegin);
+  std::vector<uint32_t> tids;
+  for (uint32_t i = 0; i < kMany; ++i) {
+    if (i == kMany - 100) next_task_tid(kBegin);  // the numbers have begun anew
+    give_tid(&many[i]);
+    many[i].state = TaskState::Parked;
+    tids.push_back(many[i].tid);
+    EXPECT_GE(many[i].tid, kBegin);
+  }
+  std::sort(tids.begin(), tids.end());
+  EXPECT_EQ(std::adjacent_find(tids.begin(), tids.end()), tids.end());
+  // The search for a place is short.
+  EXPECT_LT(tids.back(), kBegin + (1u << 16) + 200 * 1024);
+  for (uint32_t i = 0; i < kMany; ++i) many[i].state = TaskState::Dead;
   next_task_tid(reached + (1u << 17));
 }
 
