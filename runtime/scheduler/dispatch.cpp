@@ -12,6 +12,7 @@
 #include "scheduler/lent.h"
 #include "scheduler/own_thread.h"
 #include "scheduler/pick.h"
+#include "scheduler/task_pool.h"
 
 namespace wisp {
 
@@ -319,6 +320,7 @@ void exit_current(WispTask* self, void* result) {
   else
     g_scheduler.completed_elsewhere.fetch_add(1, std::memory_order_relaxed);
   self->state.store(TaskState::Dead, std::memory_order_relaxed);
+  end_tid(self);
   if (own_threads_watched()) own_thread_over(self);
   if (WISP_UNLIKELY(self->cpu_timers != nullptr)) g_task_timers_end(self);
   self->recycle_on_leave = g_task_exiting(self);

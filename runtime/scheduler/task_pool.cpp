@@ -49,8 +49,7 @@ static bool holds_place(const WispTask* t, uint32_t tid) {
          t->state.load(std::memory_order_relaxed) != TaskState::Dead;
 }
 
-// A bit for each number that a task has, until its record gets another one. (Pages of zeros, but
-// where the numbers are.)
+// A bit for each number that a living task has. (Pages of zeros, but where the numbers are.)
 constexpr uint32_t kTaskTids = kLastTaskTid - kFirstTaskTid + 1;
 static std::atomic<uint64_t> g_tids_given[kTaskTids / 64];
 
@@ -60,8 +59,9 @@ static bool claim_tid(uint32_t tid) {
   uint64_t bit = uint64_t{1} << i % 64;
   return (g_tids_given[i / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
 }
-static void release_tid(uint32_t tid) {
-  uint32_t i = tid - kFirstTaskTid;
+
+void end_tid(const WispTask* t) {
+  uint32_t i = t->tid - kFirstTaskTid;
   g_tids_given[i / 64].fetch_and(~(uint64_t{1} << i % 64), std::memory_order_relaxed);
 }
 
@@ -71,7 +71,6 @@ constexpr uint32_t kMostPassedOver = 1024;
 
 // At the end of their room the numbers begin anew: who lives since then holds his number.
 void give_tid(WispTask* t) {
-  if (t->tid != 0) release_tid(t->tid);
   for (uint32_t passed_over = 0;;) {
     uint32_t tid = g_next_tid.fetch_add(1, std::memory_order_relaxed);
     if (tid > kLastTaskTid) {
@@ -165,6 +164,7 @@ static int equip(WispTask* t, size_t stack_size, size_t guard_size) {
   give_tid(t);
 #if WISP_SWITCH_FS
   if (!thread_block_create_in(&t->stack, &t->block, t->tid)) {
+    end_tid(t);
     stack_release(&t->stack);
     return EAGAIN;
   }

@@ -32,8 +32,11 @@ void pool_drop_deep();
 // For a forked child and for observers' tests.
 uint32_t pooled_tasks();
 
-// A number that no living task has. (Here for tests, as is the next one: where to look from.)
+// A number that no living task has (here for tests), until the end.
 void give_tid(WispTask* t);
+void end_tid(const WispTask* t);
+
+// For tests: where the search for the next one begins.
 void next_task_tid(uint32_t tid);
 
 }  // namespace wisp

@@ -124,7 +124,10 @@ TEST(TaskPool, TidsOfManyAreTheirOwn) {
   EXPECT_EQ(std::adjacent_find(tids.begin(), tids.end()), tids.end());
   // The search for a place is short.
   EXPECT_LT(tids.back(), kBegin + (1u << 16) + 200 * 1024);
-  for (uint32_t i = 0; i < kMany; ++i) many[i].state = TaskState::Dead;
+  for (uint32_t i = 0; i < kMany; ++i) {
+    many[i].state = TaskState::Dead;
+    end_tid(&many[i]);
+  }
   next_task_tid(reached + (1u << 17));
 }
 
