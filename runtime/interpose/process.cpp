@@ -92,8 +92,7 @@ extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long resu
   return -1;
 }
 
-// ---- exec: only the environment of a launcher that executes itself matters
-// -------------------------
+// ---- exec: only the environment of what executes itself matters ------------------------------
 
 static char* const* environment_of_exec(const char* path, char* const envp[]) {
   vfork_child_unblock();
@@ -101,7 +100,7 @@ static char* const* environment_of_exec(const char* path, char* const envp[]) {
   return g_exec_environment(path, envp);
 }
 
-// A launcher executes itself by its path; a bare name is somebody else.
+// What executes itself does so by its path; a bare name is somebody else.
 static char* const* environment_of_search(const char* file, char* const envp[]) {
   if (strchr(file, '/') != nullptr) return environment_of_exec(file, envp);
   vfork_child_unblock();

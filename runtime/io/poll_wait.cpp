@@ -193,10 +193,8 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Readabl
         return !(refused = refused || !nodes.add(fd, interest, index));
       });
       std::atomic_thread_fence(std::memory_order_seq_cst);
-      if (!refused && (r = look()) == 0 && handlers.take() != AfterSignal::GoesOn) {
-        reason = WakeReason::Mismatch;
-        r = -EINTR;
-      } else if (!refused && r == 0 && !nodes.replaced()) {
+      if (!refused && (r = look()) == 0 && handlers.take() != AfterSignal::GoesOn) r = -EINTR;
+      if (!refused && r == 0 && !nodes.replaced()) {
         reason = park(&nodes.fired(), deadline,
                       [&] { return nodes.fired().load(std::memory_order_relaxed) == 0; });
         if (reason == WakeReason::TimedOut) r = look();

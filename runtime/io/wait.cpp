@@ -16,8 +16,8 @@
 
 namespace wisp::io {
 
-static Wait interrupted(const WispTask* task) {
-  switch (after_signal(task)) {
+static Wait wait_after(AfterSignal handlers) {
+  switch (handlers) {
     case AfterSignal::GoesOn:
       return Wait::Ready;
     case AfterSignal::Restarts:
@@ -130,14 +130,14 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
   Wait ready = make_ready(fd, d, life, false);
   if (WISP_UNLIKELY(ready != Wait::Ready)) return ready;
   RuntimeEntry entry;
-  if (AfterSignal ran = handlers->take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn))
-    return ran == AfterSignal::Restarts ? Wait::Restart : Wait::Interrupted;
+  if (Wait ended = wait_after(handlers->take()); WISP_UNLIKELY(ended != Wait::Ready)) return ended;
   WakeDuty at_once;
   WakeReason reason = park_on(d, direction, seen, deadline);
   if (reason == WakeReason::Unparked) (duty != nullptr ? duty : &at_once)->woken(d, direction);
   if (WISP_UNLIKELY(life_of(d->state.load(std::memory_order_acquire)) != life)) return Wait::Ended;
   if (reason == WakeReason::TimedOut) return Wait::TimedOut;
-  if (WISP_UNLIKELY(reason == WakeReason::Interrupted)) return interrupted(entry.task());
+  if (WISP_UNLIKELY(reason == WakeReason::Interrupted))
+    return wait_after(after_signal(entry.task()));
   return Wait::Ready;
 }
 
@@ -175,10 +175,8 @@ long BlockingCall::wait(uint32_t seen) {
   if (WISP_UNLIKELY(in_vain_ > kInVain) && !is(kOwn)) return kMakeTheCall;
   RuntimeEntry entry;
   if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
-  if (AfterSignal ran = handlers_.take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn)) {
-    restarts_ = ran == AfterSignal::Restarts;
-    return restarts_ && deadline_ == kForever ? 0 : -EINTR;
-  }
+  if (AfterSignal ran = handlers_.take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn))
+    return after(ran);
   if (!count_caller(d_, life(), true)) return go_on_with_held() ? 0 : -EBADF;
   uint64_t until = deadline_;
   if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
@@ -190,18 +188,21 @@ long BlockingCall::wait(uint32_t seen) {
     duty_.woken(d_, direction_);
     ++in_vain_;
   }
-  Wait signal = reason == WakeReason::Interrupted ? interrupted(entry.task()) : Wait::Ready;
+  AfterSignal signal =
+      reason == WakeReason::Interrupted ? after_signal(entry.task()) : AfterSignal::GoesOn;
   if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life()) &&
       !go_on_with_held()) {
     // No duplicate could be had.
     return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;
   }
-  restarts_ = signal == Wait::Restart;
   if (reason == WakeReason::TimedOut) return until == deadline_ ? -EAGAIN : 0;
-  if (WISP_UNLIKELY(signal == Wait::Interrupted)) return -EINTR;
-  // The kernel restarts no call with a timeout of its own.
-  if (WISP_UNLIKELY(restarts_) && deadline_ != kForever) return -EINTR;
-  return 0;
+  return after(signal);
+}
+
+// What wait() returns then.
+long BlockingCall::after(AfterSignal handlers) {
+  restarts_ = handlers == AfterSignal::Restarts;
+  return begins_anew(handlers, deadline_) ? 0 : -EINTR;
 }
 
 bool BlockingCall::go_on_with_kept(uint32_t life) {

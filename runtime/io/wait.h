@@ -142,6 +142,7 @@ class BlockingCall {
   }
 
  private:
+  long after(AfterSignal handlers);
   void let_go();
   void leave_runtime();
   bool go_on_with_kept(uint32_t life);

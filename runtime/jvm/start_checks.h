@@ -4,7 +4,8 @@
 namespace wisp {
 
 // Null when all is there, else the reason in words for a user (static storage). Also prepares what
-// it checks: membarrier is registered, the context switch chosen. Once, from the constructor.
+// it checks: membarrier is registered, threads before Wisp are found (sync/early.h), the context
+// switch chosen. Once, from the constructor.
 const char* why_not();
 
 // Whose definition of a function of ours other libraries find; null when it is this library's own.

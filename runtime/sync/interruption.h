@@ -1,4 +1,5 @@
-// What becomes of a call whose wait a signal has ended (signal(7), "Interruption of system calls").
+// What becomes of a call whose wait a signal has ended, or which a handler has met between its
+// steps (signal(7), "Interruption of system calls").
 #pragma once
 #include "scheduler/scheduler.h"
 
