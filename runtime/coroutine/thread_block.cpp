@@ -282,6 +282,16 @@ void thread_block_reset(ThreadBlock* block) {
   errno = 0;
 }
 
+int kernel_processor(uintptr_t worker_tp) {
+  if (libc.rseq != 0) {
+    // struct rseq: cpu_id_start, cpu_id (linux/rseq.h). Negative: not registered.
+    int cpu = at<volatile int>(worker_tp, libc.rseq + static_cast<ptrdiff_t>(sizeof(int)));
+    if (cpu >= 0) return cpu;
+  }
+  unsigned cpu = 0;
+  return kernel::call(SYS_getcpu, reinterpret_cast<long>(&cpu)) == 0 ? static_cast<int>(cpu) : -1;
+}
+
 void thread_block_after_fork(uintptr_t worker_tp) {
   if (libc.rseq == 0) return;
   constexpr long kUnregister = 1;

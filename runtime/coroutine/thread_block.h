@@ -62,6 +62,10 @@ void thread_block_exit_hooks(ThreadBlock* block);
 // old one. Every module's TLS has its initial image again but for the kept ones.
 void thread_block_reset(ThreadBlock* block);
 
+// The processor that the calling kernel thread is on, whose own thread pointer is `worker_tp`, by
+// its rseq area; where there is none a system call. -1: not known.
+int kernel_processor(uintptr_t worker_tp);
+
 // In a child forked by a task that ran on the kernel thread whose own thread pointer is
 // `worker_tp`: the kernel still writes to that thread's rseq area, which glibc takes for a dead
 // thread's and may unmap with its stack; the next return from the kernel would then be a SIGSEGV

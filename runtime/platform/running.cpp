@@ -3,6 +3,7 @@
 #include "platform/running.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,8 +15,34 @@ namespace wisp {
 
 namespace {
 
-// -1: not open. Relaxed: the number says it all.
-std::atomic<int> g_file{-1};
+// Of ours, open for good.
+class File {
+ public:
+  void open(const char* path) {
+    if (fd_.load(std::memory_order_relaxed) >= 0) return;
+    int fd = move_up(static_cast<int>(kernel::call(
+        SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC | O_NOCTTY)));
+    if (fd < 0) return;
+    own_descriptor_add(fd);
+    fd_.store(fd, std::memory_order_relaxed);
+  }
+  // Its first bytes as a string; false: there are none.
+  template <size_t N>
+  bool read(char (&text)[N]) const {
+    int fd = fd_.load(std::memory_order_relaxed);
+    if (fd < 0) return false;
+    long n = kernel::call(SYS_pread64, fd, reinterpret_cast<long>(text), N - 1, 0);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    return true;
+  }
+
+ private:
+  // -1: not open. Relaxed: the number says it all.
+  std::atomic<int> fd_{-1};
+};
+
+constinit File g_loadavg, g_uptime;
 
 }  // namespace
 
@@ -31,24 +58,37 @@ int parse_running(const char* loadavg) {
 }
 
 void running_threads_open() {
-  if (g_file.load(std::memory_order_relaxed) >= 0) return;
   online_processors();  // libc reads a file for it: not at some wake-up, with a number of its own
-  long path = reinterpret_cast<long>("/proc/loadavg");
-  int fd = move_up(
-      static_cast<int>(kernel::call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY)));
-  if (fd < 0) return;
-  own_descriptor_add(fd);
-  g_file.store(fd, std::memory_order_relaxed);
+  g_loadavg.open("/proc/loadavg");
+  g_uptime.open("/proc/uptime");
 }
 
 int running_threads() {
-  int fd = g_file.load(std::memory_order_relaxed);
-  if (fd < 0) return -1;
   char text[128];
-  long n = kernel::call(SYS_pread64, fd, reinterpret_cast<long>(text), sizeof text - 1, 0);
-  if (n <= 0) return -1;
-  text[n] = '\0';
-  return parse_running(text);
+  return g_loadavg.read(text) ? parse_running(text) : -1;
+}
+
+uint64_t parse_idle(const char* uptime) {
+  const char* at = strchr(uptime, ' ');
+  if (at == nullptr) return 0;
+  uint64_t hundredths = 0;
+  int behind = -1;  // the point
+  for (++at; behind < 2; ++at) {
+    if (*at == '.' && behind < 0) {
+      behind = 0;
+    } else if (*at >= '0' && *at <= '9' && hundredths < ~0ull / 1'000'000) {
+      hundredths = hundredths * 10 + static_cast<uint64_t>(*at - '0');
+      if (behind >= 0) ++behind;
+    } else {
+      return 0;
+    }
+  }
+  return hundredths * 10'000;
+}
+
+uint64_t machine_idle_us() {
+  char text[128];
+  return g_uptime.read(text) ? parse_idle(text) : 0;
 }
 
 int online_processors() {

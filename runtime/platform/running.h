@@ -1,5 +1,6 @@
-// How busy the machine is at this moment.
+// How busy the machine is.
 #pragma once
+#include <stdint.h>
 
 namespace wisp {
 
@@ -14,7 +15,13 @@ void running_threads_open();
 // The processors that are online, asked once. Any thread, on any stack.
 int online_processors();
 
+// How long all processors of the machine together have been idle since its start, in us; goes by 10
+// ms. 0: not known. The second field of /proc/uptime. Any thread, on any stack.
+uint64_t machine_idle_us();
+
 // "0.00 0.01 0.05 2/100 4711" -> 2; -1: not of that form.
 int parse_running(const char* loadavg);
+// "12.34 56.78" -> 56'780'000; 0: not of that form.
+uint64_t parse_idle(const char* uptime);
 
 }  // namespace wisp

@@ -79,6 +79,10 @@ struct alignas(128) Carrier {
   TimerHeap timers;
   std::atomic<uint64_t> next_deadline{~0ull};  // of timers.first(); written under timer_lock
 
+  // Where its worker was when it last looked around; -1: not known. Others look: relaxed. How often
+  // it did, and saw another one there (spread.h).
+  std::atomic<int> processor{-1};
+  std::atomic<uint64_t> looks_around{0}, together{0};
   BusyTime busy;             // for attendance.h and width.h
   uint64_t adopts_from = 0;  // ticks; the owner's: see may_adopt
   // See pump_part_adopts. A task that has just lost this carrier may still take it: relaxed.
@@ -124,7 +128,9 @@ struct Worker {
   std::atomic<int> tid{0};
   // Set by who wakes it (placement.h), under the order of `wake`.
   int waker_processor = -1;  // -1: unknown
-  bool kept_off = false;     // its affinity leaves out waker_processor
+  // Its affinity leaves out some of the process's processors. Relaxed: its waker and itself set it
+  // around a sleep, and whoever does, it takes all back when it is up.
+  std::atomic<bool> kept_off{false};
   // CPU time of this kernel thread (in ticks) when it was last read, and what has been charged to
   // tasks since. Written by the thread itself, read by observers: relaxed. See dispatch.cpp,
   // account.

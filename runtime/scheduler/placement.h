@@ -11,8 +11,13 @@
 // servers slower (two processors: Netty under h2load 0.79 instead of 0.98 of plain threads'
 // requests, Tomcat's CPU per request 0.74 instead of 0.69 of theirs).
 //
-// The sleeper gets back what the process's first thread may use. Linux then takes that for its own
-// wish: a cpuset that grows afterwards reaches the worker with its next wake-up of this kind.
+// And where there are two or three carriers the kernel may keep their workers on one processor also
+// when it is not their waker who brings them there: spread.h. While that is so, whoever goes to
+// sleep or is woken is kept off all processors where another worker is busy.
+//
+// The sleeper gets back what the process's first thread may use as soon as it is up, before it runs
+// a task: what tasks start has the affinity of their kernel thread. Linux then takes that for its
+// own wish: a cpuset that grows afterwards reaches the worker with its next wake-up of this kind.
 // Tasks never see any of it, they are told the affinity of the process (scheduling.cpp).
 #pragma once
 #include "scheduler/carrier.h"
@@ -21,10 +26,21 @@ namespace wisp {
 
 // Waker's side, after the worker was taken from the idle lists and before its wake word is stored.
 void placement_before_wake(Worker* sleeper);
-// Sleeper's side, its first act when it was woken for a carrier.
+// The same for who is about to block, or is not on any carrier: its own processor is free soon.
+void placement_before_hand_over(Worker* sleeper);
+// Sleeper's side: before it waits for events, which do not say who makes them.
+void placement_before_wait(Worker* self);
+// Sleeper's side, its first act when it is up.
 void placement_after_wake(Worker* self);
+// By who has the carrier: where its worker is, and whether another one is there.
+void placement_look_around(Carrier* c);
+// SysMonitor, at each of its looks, where Spread::possible.
+void placement_look(uint64_t now_ns);
 
 // running_threads; unit tests put something else here.
 extern std::atomic<int (*)()> g_count_running;
+// Workers are kept apart (spread.h); for unit tests, too.
+extern std::atomic<bool> g_kept_apart;
+inline bool kept_apart() { return g_kept_apart.load(std::memory_order_relaxed); }
 
 }  // namespace wisp

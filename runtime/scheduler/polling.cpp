@@ -113,6 +113,7 @@ uint32_t poll_events(uint32_t part, Carrier* into) {
   if (g_pump_parts[part].looking.exchange(1, std::memory_order_acquire) != 0) return 0;
   if (into != nullptr) {
     bump(into->polls);
+    placement_look_around(into);
     into->spills = has_too_many(into);
     into->pace.look(into->run_ticks.load(std::memory_order_relaxed),
                     into->switches.load(std::memory_order_relaxed));
@@ -214,6 +215,7 @@ EventWait wait_for_events(Worker* w, uint64_t deadline_ns) {
     pump_may_be_empty();
     return EventWait::NotThere;
   }
+  placement_before_wait(w);
   w->polling.store(part + 1, std::memory_order_seq_cst);
   TaskList woken;
   if (w->wake.load(std::memory_order_seq_cst) == 0) {

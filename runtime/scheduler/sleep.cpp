@@ -160,7 +160,6 @@ void sleep_until_bound(Worker* w) {
     if (w->wake.load(std::memory_order_acquire) == kRunCarrier) break;
   }
   w->wake.store(0, std::memory_order_relaxed);
-  placement_after_wake(w);
 }
 
 }  // namespace wisp

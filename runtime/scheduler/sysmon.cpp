@@ -10,6 +10,8 @@
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 #include "scheduler/lent.h"
+#include "scheduler/placement.h"
+#include "scheduler/spread.h"
 #include "scheduler/width.h"
 
 namespace wisp {
@@ -47,6 +49,7 @@ void sysmon_watch_deadline(uint64_t deadline_ns) {
 // A spare worker for carrier c, made if there is none.
 static void run_by_spare(Carrier* c) {
   if (Worker* w = g_scheduler.idle.take_spare(c)) {
+    placement_before_hand_over(w);
     wake_worker(w, kRunCarrier);
     return;
   }
@@ -251,6 +254,7 @@ static void* sysmon_main(void*) {
     pump_was_empty = f.pump_empty;
     for (uint32_t i = 0; i < s.carrier_count; ++i) look_at(&s.carriers[i], now, &f);
     if (s.carrier_count >= Width::kMany && !chaos()) set_width();
+    if (Spread::possible(s.carrier_count)) placement_look(now);
     // Timers of idle carriers whose keeper has become busy.
     uint64_t deadline = earliest_deadline();
     if (timer_overdue(deadline, now)) {

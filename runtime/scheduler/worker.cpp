@@ -19,6 +19,9 @@ constexpr uint64_t kMaxSpinUs = 40;
 // have run as soon, and warm: on 16 carriers a third of all processor time went into searches.
 constexpr uint32_t kMany = 4;
 constexpr uint64_t kMaxSpinOfManyUs = 5;
+// Workers that are kept apart (spread.h) share their processors with others than each other, who
+// have something to do there.
+constexpr uint64_t kMaxSpinApartUs = 10;
 constexpr uint64_t kMinSpinUs = 1;
 constexpr uint32_t kMaxSpares = 64;  // beyond carriers; more leave for good
 
@@ -101,6 +104,7 @@ void give_away(Carrier* c) {
                   !s.global.empty();
   if (has_work) {
     if (Worker* w = s.idle.take_spare(c)) {
+      placement_before_hand_over(w);
       wake_worker(w, kRunCarrier);
       return;
     }
@@ -141,7 +145,8 @@ bool any_next_visible() {
 }
 
 static uint64_t max_spin_ticks() {
-  return us_to_ticks(g_scheduler.carrier_count < kMany ? kMaxSpinUs : kMaxSpinOfManyUs);
+  if (g_scheduler.carrier_count >= kMany) return us_to_ticks(kMaxSpinOfManyUs);
+  return us_to_ticks(kept_apart() ? kMaxSpinApartUs : kMaxSpinUs);
 }
 
 // ---- idling ---------------------------------------------------------------------------------
@@ -174,6 +179,8 @@ static void deadlines_may_be_unwatched() {
 // Up from sleep_until_bound. The event pump may be without a worker now.
 static void awake(Worker* w) {
   trace(w->carrier, TraceKind::Awake, nullptr);
+  placement_after_wake(w);
+  placement_look_around(w->carrier);
   w->carrier->busy.begin(ticks());
   forget_own_cpu(w);
   pump_may_be_empty();
@@ -301,7 +308,7 @@ static void worker_unused(Worker* w) {
   w->tid.store(0, std::memory_order_relaxed);
   w->carrier = nullptr;
   w->waker_processor = -1;
-  w->kept_off = false;
+  w->kept_off.store(false, std::memory_order_relaxed);
   w->left_pump_for_timer = false;
   w->nice_added.store(0, std::memory_order_relaxed);
   w->cpu_seen.store(0, std::memory_order_relaxed);

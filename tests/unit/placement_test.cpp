@@ -7,9 +7,11 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include "platform/running.h"
+#include "scheduler/internal.h"
 
 namespace wisp {
 namespace {
@@ -123,6 +125,95 @@ TEST(Placement, WhoWokeUpOnItsWakersProcessorIsKeptOffIt) {
     }
   });
   g_count_running = &running_threads;
+}
+
+// Two carriers; the other one is busy where its worker has looked around.
+class TwoCarriers {
+ public:
+  TwoCarriers() : carriers_(std::make_unique<Carrier[]>(2)) {
+    g_scheduler.carriers = carriers_.get();
+    g_scheduler.carrier_count = 2;
+    other().worker = &worker_;
+  }
+  ~TwoCarriers() {
+    g_scheduler.carriers = nullptr;
+    g_scheduler.carrier_count = 0;
+    g_kept_apart = false;
+  }
+  Carrier& ours() { return carriers_[0]; }
+  Carrier& other() { return carriers_[1]; }
+
+ private:
+  std::unique_ptr<Carrier[]> carriers_;
+  Worker worker_;
+};
+
+TEST(Placement, WhoSleepsIsKeptOffWhereOthersAreBusy) {
+  cpu_set_t all = processors_of(getpid());
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one processor";
+  on_one_processor([&](int here) {
+    TwoCarriers two;
+    Sleeper sleeper;
+    Worker* w = &sleeper.worker;
+    w->carrier = &two.ours();
+    two.ours().worker = w;
+    ASSERT_EQ(sched_setaffinity(w->tid, sizeof all, &all), 0);
+    auto off = [&] {
+      cpu_set_t now = processors_of(w->tid);
+      return CPU_ISSET(here, &now) == 0 && CPU_COUNT(&now) == CPU_COUNT(&all) - 1;
+    };
+    auto up = [&] {
+      sleeper.does([w] { placement_after_wake(w); });
+      return equal(processors_of(w->tid), all);
+    };
+    placement_look_around(&two.other());
+    EXPECT_EQ(two.other().processor, here);
+    two.other().busy.begin(1);
+
+    // Not unless it is wanted.
+    sleeper.does([w] { placement_before_wait(w); });
+    EXPECT_TRUE(equal(processors_of(w->tid), all));
+    g_kept_apart = true;
+    sleeper.does([w] { placement_before_wait(w); });
+    EXPECT_TRUE(off());
+    EXPECT_TRUE(up());
+    placement_before_hand_over(w);
+    EXPECT_TRUE(off());
+    EXPECT_TRUE(up());
+    // Where nobody is busy its waker is.
+    two.other().busy.end(2);
+    placement_before_hand_over(w);
+    EXPECT_TRUE(equal(processors_of(w->tid), all));
+    placement_before_wake(w);
+    EXPECT_TRUE(off());
+    EXPECT_TRUE(up());
+  });
+}
+
+TEST(Placement, WorkersSeeEachOther) {
+  on_one_processor([](int here) {
+    TwoCarriers two;
+    Worker self;
+    Carrier& c = two.ours();
+    c.worker = &self;
+    two.other().busy.begin(1);
+    placement_look_around(&c);  // the other one has not looked around yet
+    EXPECT_EQ(c.processor, here);
+    EXPECT_EQ(c.together, 0u);
+    two.other().processor = here;
+    placement_look_around(&c);
+    EXPECT_EQ(c.together, 1u);
+    two.other().processor = here + 1;
+    placement_look_around(&c);
+    two.other().processor = here;
+    two.other().busy.end(2);
+    placement_look_around(&c);  // idle
+    EXPECT_EQ(c.together, 1u);
+    EXPECT_EQ(c.looks_around, 4u);
+    g_scheduler.carrier_count = 1;  // not asked there
+    placement_look_around(&c);
+    EXPECT_EQ(c.looks_around, 4u);
+  });
 }
 
 TEST(Placement, TheOnlyProcessorStays) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,29 @@ TEST(RunningThreads, TheFourthField) {
   for (const char* other : {"", "0.20", "0.20 0.18 0.12 ", "0.20 0.18 0.12 x/80 1",
                             "0.20 0.18 0.12 17", "0.20 0.18 0.12 99999999999999999999/80 1"})
     EXPECT_EQ(parse_running(other), -1) << other;
+}
+
+TEST(MachineIdle, TheSecondField) {
+  EXPECT_EQ(parse_idle("12.34 56.78\n"), 56'780'000u);
+  EXPECT_EQ(parse_idle("1234567.00 19753086.01\n"), 19'753'086'010'000u);
+  for (const char* other : {"", "12.34", "12.34 ", "12.34 56", "12.34 56.7", "12.34 x.78",
+                            "12.34 5.6.8", "12.34 99999999999999999999.00"})
+    EXPECT_EQ(parse_idle(other), 0u) << other;
+}
+
+TEST(MachineIdle, GoesOnAtMostAsFastAsAllProcessors) {
+  running_threads_open();
+  uint64_t before = machine_idle_us();
+  ASSERT_NE(before, 0u);
+  auto start = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  uint64_t after = machine_idle_us();
+  std::chrono::microseconds passed = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - start);
+  EXPECT_GE(after, before);
+  // 10 ms for each processor are its step.
+  uint64_t most = static_cast<uint64_t>(online_processors() * (passed.count() + 20'000));
+  EXPECT_LE(after - before, most);
 }
 
 TEST(RunningThreads, CountsThoseThatRunAndThoseThatWaitForIt) {
