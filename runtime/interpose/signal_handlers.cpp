@@ -35,15 +35,34 @@ static sighandler_t install(int sig, sighandler_t handler, int flags, bool mask_
   return action_set(sig, &act, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
+// Signals of which siginterrupt(3) has said that they end calls. It says so of later handlers, too.
+static std::atomic<uint64_t> g_interrupting{0};
+
 // BSD semantics: system calls go on, the handler stays.
 WISP_EXPORT sighandler_t signal(int sig, sighandler_t handler) noexcept {
-  return install(sig, handler, SA_RESTART, true);
+  bool known = sig >= 1 && sig <= kSignals;
+  bool ends = known && (g_interrupting.load(std::memory_order_relaxed) & bit_of(sig)) != 0;
+  return install(sig, handler, ends ? 0 : SA_RESTART, true);
 }
 WISP_EXPORT sighandler_t bsd_signal(int sig, sighandler_t handler) noexcept {
-  return install(sig, handler, SA_RESTART, true);
+  return signal(sig, handler);
 }
 WISP_EXPORT sighandler_t ssignal(int sig, sighandler_t handler) noexcept {
-  return install(sig, handler, SA_RESTART, true);
+  return signal(sig, handler);
+}
+
+// libc's own would change the flag of our handler alone.
+WISP_EXPORT int siginterrupt(int sig, int ends) noexcept {
+  struct sigaction act;
+  if (action_set(sig, nullptr, &act) != 0) return -1;
+  if (ends != 0) {
+    g_interrupting.fetch_or(bit_of(sig), std::memory_order_relaxed);
+    act.sa_flags &= ~SA_RESTART;
+  } else {
+    g_interrupting.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+    act.sa_flags |= SA_RESTART;
+  }
+  return action_set(sig, &act, nullptr);
 }
 
 // System V semantics: one shot, not masked. `signal` compiles to this one under -std=c99 with

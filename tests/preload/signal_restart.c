@@ -123,6 +123,21 @@ static void expect(const char* wait, int sig, int ends) {
   CHECK(sem_getvalue(&g_semaphore, &left) == 0 && left == 0);
 }
 
+// siginterrupt(3) is for the handler that is there and for those that signal(3) sets later.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void with_siginterrupt(int ends) {
+  struct sigaction now;
+  for (int later = 0; later < 2; ++later) {
+    if (later)
+      CHECK(signal(kRestarting, handler) == handler);
+    else
+      CHECK(siginterrupt(kRestarting, ends) == 0);
+    CHECK(sigaction(kRestarting, NULL, &now) == 0 && now.sa_handler == handler);
+    CHECK((now.sa_flags & SA_RESTART) == (ends ? 0 : SA_RESTART));
+    expect("s", kRestarting, ends);
+  }
+}
+
 int main(void) {
   alarm(100);
   check_tasks();
@@ -139,5 +154,8 @@ int main(void) {
     expect(waits[i], kIgnored, 0);
     expect(waits[i], kDefaultIgnored, 0);
   }
+  with_siginterrupt(1);
+  with_siginterrupt(0);
+  CHECK(siginterrupt(SIGKILL, 1) == -1 && siginterrupt(0, 1) == -1 && errno == EINVAL);
   return 0;
 }
