@@ -26,25 +26,42 @@ namespace {
 // A mutex of three states over the parking lot. Held only over calls that do not block.
 class AcceptLock {
  public:
-  explicit AcceptLock(std::atomic<uint32_t>* word) : word_(word) {
-    uint32_t free = 0;
-    // acquire/release as in any lock.
-    if (word_->compare_exchange_strong(free, 1, std::memory_order_acquire)) return;
-    while (word_->exchange(2, std::memory_order_acquire) != 0) {
-      RuntimeEntry entry;
-      park(word_, kForever, [this] { return word_->load(std::memory_order_relaxed) == 2; });
-    }
-  }
+  explicit AcceptLock(std::atomic<uint32_t>* word) : word_(word) { lock(); }
   ~AcceptLock() {
-    if (word_->exchange(0, std::memory_order_release) != 2) return;
     RuntimeEntry entry;
-    ParkingLot::unpark(word_, 1);
+    given_up_.end();
+    unlock(word_);
   }
   AcceptLock(const AcceptLock&) = delete;
   AcceptLock& operator=(const AcceptLock&) = delete;
 
  private:
+  // Inside the runtime: no handler runs, and perhaps jumps out of the call, while it is held and
+  // nothing says so.
+  void lock() {
+    {
+      RuntimeEntry entry;
+      uint32_t free = 0;
+      // acquire/release as in any lock.
+      if (word_->compare_exchange_strong(free, 1, std::memory_order_acquire))
+        return given_up_.begin(&unlock, word_);
+    }
+    for (;;) {
+      RuntimeEntry entry;
+      if (word_->exchange(2, std::memory_order_acquire) == 0)
+        return given_up_.begin(&unlock, word_);
+      park(word_, kForever, [this] { return word_->load(std::memory_order_relaxed) == 2; });
+    }
+  }
+  static void unlock(void* of) {
+    auto* word = static_cast<std::atomic<uint32_t>*>(of);
+    if (word->exchange(0, std::memory_order_release) != 2) return;
+    RuntimeEntry entry;
+    ParkingLot::unpark(word, 1);
+  }
+
   std::atomic<uint32_t>* word_;
+  Cleanup given_up_;  // by a handler that jumps out of the call
 };
 
 long accept_once(int fd, sockaddr* address, socklen_t* length, int flags) {

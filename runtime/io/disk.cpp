@@ -24,6 +24,7 @@
 #include "io/descriptor.h"
 #include "io/disk_history.h"
 #include "io/ring.h"
+#include "platform/cleanup.h"
 #include "platform/kernel.h"
 #include "sync/sleep.h"
 
@@ -145,7 +146,8 @@ enum class Position { Mine, Shared };
 Position enter_position(DiskHistory& h, uint32_t me) {
   uint32_t r = h.reader.load(std::memory_order_relaxed);
   for (;;) {
-    if (r == DiskHistory::kShared) return Position::Shared;
+    // In between its own two steps only a handler reads there.
+    if (r == DiskHistory::kShared || r == (me | DiskHistory::kBusy)) return Position::Shared;
     uint32_t to = r == 0 || r == me ? me | DiskHistory::kBusy : DiskHistory::kShared;
     if ((r & DiskHistory::kBusy) != 0) {
       task_sleep_until(monotonic_ns() + 50000);
@@ -166,6 +168,10 @@ void leave_position(DiskHistory& h, uint32_t me) {
 
 WISP_NOINLINE long position_read(DiskHistory& h, int fd, const iovec* v, int n, size_t size) {
   uint32_t me = current_task()->tid;
+  auto leave = [](void* of) {
+    leave_position(*static_cast<DiskHistory*>(of), current_task()->tid);
+  };
+  CleanupScope given_up(leave, &h);  // by a handler that jumps out of the call
   if (h.is(DiskHistory::kCannotAsk) || enter_position(h, me) == Position::Shared)
     return timed_read(h, fd, v, n, size, kFilePosition);
   long r = asking_read(h, fd, v, n, size, kFilePosition);

@@ -208,6 +208,7 @@ long BlockingCall::after(AfterSignal handlers) {
 bool BlockingCall::go_on_with_kept(uint32_t life) {
   int fd = kept_claim(d_, life);
   if (fd < 0) return false;
+  begin_to_hold();
   fd_ = fd;
   kept_ = true;
   d_ = descriptor_get(fd);
@@ -242,18 +243,22 @@ static std::atomic<uint32_t> g_held{0};
 bool BlockingCall::hold() {
   progressed();
   if (held_ >= 0 || kept_) return true;
+  begin_to_hold();
+  RuntimeEntry entry;  // no handler runs, and perhaps jumps out of the call, in between
   // With none to be had it goes on by the number, and asks again each time.
-  int fd = high_duplicate(fd_, g_held.load(std::memory_order_relaxed));
-  if (WISP_LIKELY(SameFile(d_, life()).still())) {
-    if (fd >= 0) g_held.fetch_add(1, std::memory_order_relaxed);
-    held_ = fd;
-    return true;
-  }
-  if (fd >= 0) kernel::call(SYS_close, fd);
-  return false;
+  held_ = high_duplicate(fd_, g_held.load(std::memory_order_relaxed));
+  if (held_ >= 0) g_held.fetch_add(1, std::memory_order_relaxed);
+  return SameFile(d_, life()).still();  // perhaps it is another file's, and the call is over
+}
+
+void BlockingCall::begin_to_hold() {
+  if (holds_) return;
+  given_up_.begin([](void* call) { static_cast<BlockingCall*>(call)->let_go(); }, this);
+  holds_ = true;
 }
 
 void BlockingCall::let_go() {
+  given_up_.end();
   if (held_ >= 0) g_held.fetch_sub(1, std::memory_order_relaxed);
   int last = -1;
   if (kept_) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "io/descriptor.h"
+#include "platform/cleanup.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"
 #include "sync/interruption.h"
@@ -90,7 +91,7 @@ class BlockingCall {
     if (WISP_LIKELY(d_ != nullptr)) state_ = descriptor_know(fd, d_);
   }
   ~BlockingCall() {
-    if (WISP_UNLIKELY(kept_ || held_ >= 0)) let_go();
+    if (WISP_UNLIKELY(holds_)) let_go();
   }
   BlockingCall(const BlockingCall&) = delete;
   BlockingCall& operator=(const BlockingCall&) = delete;
@@ -143,6 +144,7 @@ class BlockingCall {
 
  private:
   long after(AfterSignal handlers);
+  void begin_to_hold();
   void let_go();
   void leave_runtime();
   bool go_on_with_kept(uint32_t life);
@@ -163,6 +165,8 @@ class BlockingCall {
   // From the end of a life to the next wait the call stays inside the runtime: a signal sent after
   // the close finds it waiting, as it would in the kernel.
   bool inside_ = false;
+  bool holds_ = false;  // a duplicate, perhaps, which let_go gives back
+  Cleanup given_up_;    // ... also where a handler jumps out of the call
   WakeDuty duty_;
 };
 

@@ -11,6 +11,8 @@
 #define WISP_OLD_SYMBOL(name, version) asm(".symver " #name ", " #name "@GLIBC_2.17");
 #endif
 
+WISP_OLD_SYMBOL(_pthread_cleanup_pop, "GLIBC_2.2.5")
+WISP_OLD_SYMBOL(_pthread_cleanup_push, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(dladdr, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(dladdr1, "GLIBC_2.3.3")
 WISP_OLD_SYMBOL(dlclose, "GLIBC_2.2.5")

@@ -82,15 +82,17 @@ AwaitsSignals::AwaitsSignals(WispTask* task, uint64_t which) : task_(task) {
     task->awaited_signals = which;
     // Under the lock: who has set its bit before finds it awaited, or its bit is found here.
     task->sent_signals = push_to_kernel(task, which);
+    given_up_.begin([](void* self) { static_cast<AwaitsSignals*>(self)->end(); }, this);
   }
   // Leaving the runtime has put them aside, as blocked; the handler wants to find them pending.
   unhold(*task->self, ~which);
 }
 
-AwaitsSignals::~AwaitsSignals() {
+void AwaitsSignals::end() {
   uint64_t left;
   {
     RuntimeEntry entry;
+    given_up_.end();
     SpinGuard guard(g_await_lock);
     left = task_->sent_signals;
     task_->awaited_signals = outer_awaited_;

@@ -15,6 +15,7 @@
 #pragma once
 #include <signal.h>
 
+#include "platform/cleanup.h"
 #include "scheduler/scheduler.h"
 
 namespace wisp {
@@ -49,13 +50,15 @@ int task_mask_change(WispTask* task, int how, const sigset_t* set, sigset_t* old
 class AwaitsSignals {
  public:
   AwaitsSignals(WispTask* task, uint64_t which);
-  ~AwaitsSignals();
+  ~AwaitsSignals() { end(); }
   AwaitsSignals(const AwaitsSignals&) = delete;
   AwaitsSignals& operator=(const AwaitsSignals&) = delete;
 
  private:
+  void end();
   WispTask* task_;
   uint64_t outer_awaited_, outer_sent_;
+  Cleanup given_up_;  // by a handler that jumps out of the call
 };
 // Sends to the calling kernel thread every signal of `which` that waits for the task: a call that
 // unblocks or collects signals in the kernel then finds it there. Which there were.

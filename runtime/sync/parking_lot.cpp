@@ -1,6 +1,9 @@
 // The parking lot's table and its waiting half. See parking_lot.h for the contract.
 #include "sync/parking_lot.h"
 
+#include "platform/backoff.h"
+#include "platform/cleanup.h"
+
 namespace wisp {
 
 // 2,048 buckets: with tens of thousands of waiters a lookup stays short, and 128 KiB of zero pages
@@ -49,6 +52,15 @@ void ParkingLot::wake(Waiter* w) {
   kernel::futex_wake(word, 1);
 }
 
+// A kernel thread's wait that a handler does not come back to: nobody may find the waiter.
+static void give_up(void* waiter) {
+  auto* w = static_cast<Waiter*>(waiter);
+  RuntimeEntry entry;
+  if (ParkingLot::cancel(w, WakeReason::Interrupted)) return;
+  // Dequeued, and about to be written to.
+  for (Backoff backoff; w->wake.load(std::memory_order_acquire) == 0;) backoff.wait();
+}
+
 WakeReason ParkingLot::wait(Waiter* w, uint64_t deadline_ns) {
   WispTask* self = w->task;
   if (self != nullptr) {
@@ -71,6 +83,7 @@ WakeReason ParkingLot::wait(Waiter* w, uint64_t deadline_ns) {
     return w->reason;
   }
   ThreadSelf& me = thread_self();
+  CleanupScope given_up(give_up, w);
   for (;;) {
     // acquire: pairs with the waker's release store.
     if (w->wake.load(std::memory_order_acquire) != 0) return w->reason;
