@@ -134,11 +134,13 @@ class BlockingCall {
   // The limit counts from the next wait on.
   void begin_limit_anew() { timed_ = false; }
 
-  // The call itself, where there is nothing better.
+  // The call itself, where there is nothing better. A handler that has run since the call began, or
+  // since its last wait, would have ended it (one that was put off runs here).
   template <typename F>
   long make(F&& call) {
     leave_runtime();
     BlockingRegion region;
+    if (WISP_UNLIKELY(handlers_.end_call())) return -EINTR;
     return call();
   }
 

@@ -28,6 +28,8 @@ class HandlersSince {
     seen_ = n;
     return (n ^ before) >= WispTask::kOneEndingHandler ? AfterSignal::Ends : AfterSignal::Restarts;
   }
+  // A look, which leaves them for the next take().
+  bool end_call() const { return (now() ^ seen_) >= WispTask::kOneEndingHandler; }
 
  private:
   // relaxed: the flow that the handlers interrupt is the one that asks.

@@ -81,6 +81,49 @@ static void one(enum way way, int moment) {
   close(g_from);
 }
 
+// A receiver that was woken in vain some times, whose number gets another file, and which is sent a
+// signal then, at once: the JDK's close. (With one carrier it runs after both.)
+static void* receives_until_closed(void* unused) {
+  char byte;
+  while (recv(g_from, &byte, 1, 0) == 1) {
+  }
+  g_over = 1;
+  return unused;
+}
+static void* closes(void* receiver) {
+  int other[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, other) == 0 && close(other[1]) == 0);
+  sleep_ms(2);
+  for (int i = 0; i < 8; ++i) {
+    char byte;
+    CHECK(write(g_to, "x", 1) == 1);
+    struct timespec before = started(), now = before;
+    while ((now.tv_sec - before.tv_sec) * 1000000000 + now.tv_nsec - before.tv_nsec < 200000)
+      now = started();
+    recv(g_from, &byte, 1, MSG_DONTWAIT);
+    sleep_ms(1);
+  }
+  CHECK(dup2(other[0], g_from) == g_from);
+  CHECK(pthread_kill(*(pthread_t*)receiver, SIGUSR1) == 0);
+  close(other[0]);
+  return NULL;
+}
+static void close_after_wakes(void) {
+  int pair[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  g_from = pair[0];
+  g_to = pair[1];
+  g_over = 0;
+  pthread_t receiver = java(receives_until_closed, NULL), closer = java(closes, &receiver);
+  join(closer);
+  struct timespec start = started();
+  while (!g_over && ms_since(&start) < 20000) sleep_ms(1);
+  CHECK(g_over);
+  join(receiver);
+  close(g_from);
+  close(g_to);
+}
+
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
   g_bytes = mmap(NULL, MUCH, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -92,6 +135,7 @@ int main(void) {
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
     for (enum way way = kSend; way < kWays; ++way)
       for (int i = 0; i < 25; ++i) one(way, i);
+    for (int i = 0; i < 10 && !restarts; ++i) close_after_wakes();
   }
   return 0;
 }
