@@ -65,14 +65,14 @@ long futex_requeue(uint32_t* from, uint32_t wake, uint32_t move, uint32_t* to, b
                    uint32_t expected) {
   if (static_cast<int32_t>(wake) < 0 || static_cast<int32_t>(move) < 0) return -EINVAL;
   if (compare && word_of(from).load(std::memory_order_relaxed) != expected) return -EAGAIN;
-  if (from == to) move = 0;  // a move to itself changes nothing
   // Early threads are not moved but woken, too, for no reason: a wait may end so.
   uint32_t early = wake_early(from, wake);
-  if (move != 0) wake_early(from, UINT32_MAX);
+  if (move != 0 && from != to) wake_early(from, UINT32_MAX);
   RuntimeEntry entry;
   uint32_t moved = 0;
   uint32_t woken = early + ParkingLot::requeue(from, to, wake - early, move, &moved);
-  return woken + (compare ? moved : 0);
+  // Both operations count both; the manual says that of the one that compares only.
+  return woken + moved;
 }
 
 // The operation coded in val3 on *word; its old value. seq_cst: the kernel's is fully ordered.

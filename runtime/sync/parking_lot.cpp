@@ -145,8 +145,10 @@ uint32_t ParkingLot::requeue(const void* from, const void* to, uint32_t wake_cou
       } else {
         // Queued all the while: cancel looks at that before it takes a lock, and who finds it false
         // takes the waiter for woken.
-        take_out(source, w);
-        append(target, to, w);
+        if (from != to) {
+          take_out(source, w);
+          append(target, to, w);
+        }
         ++moves;
       }
     }
