@@ -4,5 +4,5 @@ foreach(part steps kernel_threads text workers mutexes conditions barriers c11 r
   target_sources(sync_steps PRIVATE ${CMAKE_CURRENT_LIST_DIR}/sync/${part}.cpp)
 endforeach()
 target_include_directories(sync_steps PRIVATE ${CMAKE_CURRENT_LIST_DIR})
-target_link_libraries(sync_steps PRIVATE Threads::Threads)
+target_link_libraries(sync_steps PRIVATE fake_jvm Threads::Threads)
 wisp_light_options(sync_steps)

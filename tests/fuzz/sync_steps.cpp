@@ -52,9 +52,8 @@ void* drive(void*) {
   for (int i = 0; i < world.workers_wanted; ++i) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    bool own = world.random.one_in(4);
-    if (own) give_own_stack(&attributes);
-    world.start_worker(i, &attributes, own ? "on a stack of its own" : "plainly");
+    Kind kind = world.random.one_in(4) ? Kind::Native : Kind::Java;
+    world.start_worker(kind, i, &attributes, kind == Kind::Native ? "native" : "java");
     pthread_attr_destroy(&attributes);
   }
   for (int tries = 0; world.step < g_steps && tries < g_steps * 50; ++tries) {
@@ -96,7 +95,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   pthread_t driver;
-  if (pthread_create(&driver, nullptr, drive, nullptr) != 0) return 2;
+  if (start_thread(Kind::Java, &driver, nullptr, drive, nullptr) != 0) return 2;
   pthread_join(driver, nullptr);
   return 0;
 }

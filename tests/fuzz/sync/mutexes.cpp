@@ -245,6 +245,7 @@ bool make_spin(World& world, Worker* w, Op* op) {
     world.give(w, std::move(wait));
     Op unlock;
     unlock.name = "spin_unlock";
+    unlock.expects = [w] { return !w->busy(); };
     unlock.body = [](Worker&) { return by_number(pthread_spin_unlock(&g_spin)); };
     world.give(&owner, std::move(unlock));
     return false;

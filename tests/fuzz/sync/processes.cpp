@@ -43,8 +43,8 @@ int look_around(Worker& who, pthread_t self, int forks) {
     wrong |= 16;
   pthread_t t;
   void* value = nullptr;
-  if (pthread_create(&t, nullptr, waits_a_little, &who) != 0 || pthread_join(t, &value) != 0 ||
-      value != &who)
+  if (start_thread(Kind::Java, &t, nullptr, waits_a_little, &who) != 0 ||
+      pthread_join(t, &value) != 0 || value != &who)
     wrong |= 32;
   pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t c = PTHREAD_COND_INITIALIZER;
@@ -241,7 +241,7 @@ void end_program(World& world) {
         pthread_attr_t a;
         pthread_attr_init(&a);
         pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
-        if (pthread_create(&t, &a, ends_later, nullptr) != 0) _exit(77);
+        if (start_thread(Kind::Java, &t, &a, ends_later, nullptr) != 0) _exit(77);
         if (how == 8) pthread_exit(nullptr);
         sleep_ms(1000);
         _exit(78);

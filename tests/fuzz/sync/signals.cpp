@@ -148,6 +148,7 @@ bool make_compute(World& world, Worker* w, Op* op) {
   for (Worker& each : world.workers)
     if (each.busy() && each.current.waits_as == "compute") {
       op->name = format("stop w%d", each.index);
+      op->expects = [&each] { return !each.busy(); };
       op->body = [&each](Worker&) {
         each.stop.store(true);
         return Result{};
@@ -217,6 +218,11 @@ void make_send(World& world, Worker* target, int i, Op* op) {
   op->name = format("%s %d to w%d", names[how], i, target->index);
   if (blocks(*target, i)) g_sent_while_blocked[target->index][i] = true;
   if (g_dispositions[i].once()) g_dispositions[i].spent = true;
+  if (target->current.waits_as == "compute" && target->busy() && !blocks(*target, i) &&
+      !g_dispositions[i].ignored)
+    op->expects = [target, before = target->events.count()] {
+      return target->events.count() != before || !target->busy();
+    };
   op->body = [how, target, i](Worker&) {
     int sig = signal_number(i);
     sigval v;

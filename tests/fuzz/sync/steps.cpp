@@ -90,7 +90,7 @@ bool World::all_asleep() {
 
 // Polls until `w` is done, and then, unless nobody else is concerned, until nothing has happened
 // for a while. Looks at which threads wait for a processor do not count.
-void World::settle(Worker* w) {
+void World::settle(Worker* w, const std::function<bool()>& expects) {
   bool alone = w != nullptr && !w->current.touches_others && count_busy() == 1;
   int quiet = 0, seen = -1;
   uint64_t began = now_ns(CLOCK_MONOTONIC);
@@ -112,7 +112,7 @@ void World::settle(Worker* w) {
         if (each.busy()) log("  w%d hangs in %s", each.index, each.current.name.c_str());
       _exit(3);
     }
-    if (waited > 5000000000u || all_asleep()) ++quiet;
+    if (waited > 5000000000u || ((!expects || expects()) && all_asleep())) ++quiet;
   }
 }
 
@@ -126,12 +126,12 @@ void World::give(Worker* w, Op op) {
     log("  = %s%s%s", r.error != 0 ? error_name(r.error).c_str() : format("%ld", r.rc).c_str(),
         r.note.empty() ? "" : " ", r.note.c_str());
     if (op.after) op.after(driver, r);
-    settle(nullptr);
+    settle(nullptr, op.expects);
   } else {
     w->current = std::move(op);
     w->op = &w->current;
     tell_worker(*w);
-    settle(w);
+    settle(w, w->current.expects);
   }
   while (collect()) {
   }

@@ -55,10 +55,15 @@ struct Op {
   std::function<Result(Worker&)> body;
   // Once it is done; the driver calls it.
   std::function<void(Worker&, const Result&)> after;
+  // What has to happen besides, to one who computes and may wait for a processor long.
+  std::function<bool()> expects;
   bool ends_by_itself = true;  // else it may wait for others
   bool touches_others = true;  // else nobody else is looked at after it
   std::string waits_as;        // what it waits for meanwhile, for the generator: "mutex 1"
 };
+
+// A Java thread is a task under Wisp, others are not.
+enum class Kind { Java, Native };
 
 enum class State { Idle, Given, Done, Ended, Gone };
 
@@ -142,10 +147,10 @@ struct World {
   void log(const char* format, ...) __attribute__((format(printf, 2, 3)));
   // Gives the op to the worker (null: the driver does it itself) and waits until all is quiet.
   void give(Worker* w, Op op);
-  bool start_worker(int index, const pthread_attr_t* attributes, const char* how);
+  bool start_worker(Kind kind, int index, const pthread_attr_t* attributes, const char* how);
 
  private:
-  void settle(Worker* w);
+  void settle(Worker* w, const std::function<bool()>& expects);
   bool all_asleep();
   bool collect();
 };
@@ -178,8 +183,8 @@ Family process_family();
 // How the program ends: by the seed.
 void end_program(World& world);
 
-// Under Wisp a thread with a stack of its own is no task.
-void give_own_stack(pthread_attr_t* attributes);
+int start_thread(Kind kind, pthread_t* thread, const pthread_attr_t* attributes,
+                 void* (*run)(void*), void* argument);
 // Wakes a worker for its op.
 void tell_worker(Worker& w);
 

@@ -159,8 +159,7 @@ bool make_detach(World& world, Worker*, Op* op) {
   op->name = format("detach w%d", target->index);
   op->body = [target](Worker&) {
     int e = pthread_detach(target->thread);
-    return by_number(e, format("%d %d", pthread_detach(target->thread),
-                               pthread_tryjoin_np(target->thread, nullptr)));
+    return by_number(e, format("%d", pthread_detach(target->thread)));
   };
   return true;
 }
@@ -177,17 +176,17 @@ bool make_start(World& world, Worker* w, Op* op) {
     bool detached = world.random.one_in(6);
     size_t guard = world.random.of({0u, 4096u, 65536u});
     uint64_t blocked = w != nullptr ? w->blocked : 0;
-    bool own = world.random.one_in(4);
-    op->name = format("start w%d stack %ld%s", place.index, stack, own ? " its own" : "");
-    op->body = [&place, stack, detached, guard, own](Worker&) {
+    Kind kind = world.random.one_in(4) ? Kind::Native : Kind::Java;
+    op->name =
+        format("start w%d stack %ld%s", place.index, stack, kind == Kind::Native ? " native" : "");
+    op->body = [&place, stack, detached, guard, kind](Worker&) {
       pthread_attr_t a;
       pthread_attr_init(&a);
       if (stack != 0) pthread_attr_setstacksize(&a, static_cast<size_t>(stack));
       pthread_attr_setguardsize(&a, guard);
-      if (own) give_own_stack(&a);
       if (detached) pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
       place.state.store(State::Gone);
-      bool ok = g_world->start_worker(place.index, &a, detached ? "detached" : "joinable");
+      bool ok = g_world->start_worker(kind, place.index, &a, detached ? "detached" : "joinable");
       pthread_attr_destroy(&a);
       return Result{ok};
     };
@@ -208,8 +207,8 @@ bool make_wave(World& world, Worker*, Op* op) {
     long sum = 0;
     for (long i = 0; i < n; ++i) {
       pthread_t t;
-      if (pthread_create(
-              &t, nullptr,
+      if (start_thread(
+              Kind::Java, &t, nullptr,
               [](void* p) -> void* {
                 sleep_ms(reinterpret_cast<long>(p) % 3);
                 return p;

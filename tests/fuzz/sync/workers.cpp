@@ -1,9 +1,18 @@
 // The workers' loop, and how they begin.
 #include <semaphore.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "sync/signals.h"
+
+// Of tests/preload/fake_jvm.c.
+struct start_request {
+  pthread_t* thread;
+  const pthread_attr_t* attr;
+  void* (*run)(void*);
+  void* argument;
+  int result;
+};
+extern "C" void JVM_StartThread(void* env, void* thread);
 
 namespace steps {
 
@@ -109,13 +118,15 @@ void* worker_main(void* argument) {
 
 }  // namespace
 
-void give_own_stack(pthread_attr_t* attributes) {
-  constexpr size_t kSize = 512 << 10;
-  void* memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory != MAP_FAILED) pthread_attr_setstack(attributes, memory, kSize);
+int start_thread(Kind kind, pthread_t* thread, const pthread_attr_t* attributes,
+                 void* (*run)(void*), void* argument) {
+  if (kind == Kind::Native) return pthread_create(thread, attributes, run, argument);
+  start_request r{thread, attributes, run, argument, -1};
+  JVM_StartThread(nullptr, &r);
+  return r.result;
 }
 
-bool World::start_worker(int index, const pthread_attr_t* attributes, const char* how) {
+bool World::start_worker(Kind kind, int index, const pthread_attr_t* attributes, const char* how) {
   static bool first = true;
   if (first)
     for (int i = 0; i < kMaxWorkers; ++i) {
@@ -130,7 +141,7 @@ bool World::start_worker(int index, const pthread_attr_t* attributes, const char
   w.jump = nullptr;
   w.stop.store(false);
   pthread_t thread;
-  int e = pthread_create(&thread, attributes, worker_main, &w);
+  int e = start_thread(kind, &thread, attributes, worker_main, &w);
   if (e != 0) {
     log("start w%d %s: %s", index, how, error_name(e).c_str());
     return false;
