@@ -57,7 +57,10 @@ int suspend(const sigset_t* mask) {
 
 WISP_EXPORT int pthread_kill(pthread_t thread, int sig) noexcept {
   real::ensure();
-  if (WispTask* task = known_task(thread)) return signal_task(task, sig);
+  if (WispTask* task = known_task(thread)) {
+    int error = signal_task(task, sig);
+    return error == ESRCH ? 0 : error;  // ended and not joined yet: from glibc 2.34 on no error
+  }
   return real::pthread_kill(thread, sig);
 }
 

@@ -8,6 +8,7 @@
 #include "interpose/entry.h"
 #include "interpose/threads.h"
 #include "platform/kernel.h"
+#include "sync/join.h"
 
 namespace wisp {
 
@@ -16,8 +17,8 @@ static inline WispTask* known_clock(clockid_t clock) {
 }
 
 static int copy_name(const char* from, char* to, size_t size) {
+  if (size < 16) return ERANGE;  // whatever the name (glibc, nptl/pthread_getname.c)
   size_t length = strnlen(from, 15) + 1;
-  if (length > size) return ERANGE;
   memcpy(to, from, length - 1);
   to[length - 1] = '\0';
   return 0;
@@ -37,8 +38,9 @@ WISP_EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t* attr) noexc
   // Zero: our guard lies below what we report. HotSpot before JDK 21 takes the guard size off the
   // bottom (glibc before 2.27 counted the guard in), later ones do not; zero is right for both.
   real::pthread_attr_setguardsize(attr, 0);
-  real::pthread_attr_setdetachstate(
-      attr, task->detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
+  bool detached = task->join_state.load(std::memory_order_relaxed) == kDetached;
+  real::pthread_attr_setdetachstate(attr,
+                                    detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
   return 0;
 }
 

@@ -28,6 +28,9 @@ bool (*g_start_scheduler)() = nullptr;
 // own thread start does: libc's pthread_exit (and an accepted cancellation) unwinds the stack, C++
 // destructors and C cleanup handlers included, and then jumps here.
 static void* call_start_routine(WispTask* self) {
+  // What a cancellation leaves, wherever it is accepted. Not at the request: a thread that has ended
+  // by itself has given a result of its own.
+  self->result = PTHREAD_CANCELED;
   __pthread_unwind_buf_t buffer;
   void* registers = buffer.__cancel_jmp_buf;
   if (__sigsetjmp(static_cast<__jmp_buf_tag*>(registers), 0) == 0) {
@@ -85,7 +88,7 @@ static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start
   RuntimeEntry entry;
   WispTask* task;  // born with its creator's signal mask and name
   bool detached = detach_state == PTHREAD_CREATE_DETACHED;
-  error = task_create(&task, start, argument, stack_size, guard_size, detached);
+  error = task_create(&task, start, argument, stack_size, guard_size);
   if (error != 0) return error;
   if (attr != nullptr) mask_at_birth(attr, &task->signal_mask);
   task->java_id = thread_self().next_java_id;
@@ -187,7 +190,6 @@ WISP_EXPORT int pthread_cancel(pthread_t thread) {
   // know: the task acts on the mark at its next cancellation point inside libc, which is all that
   // deferred cancellation promises; it is not woken from a wait, and never cancelled
   // asynchronously.
-  task->result = PTHREAD_CANCELED;
   real::pthread_cancel(thread);
   return 0;
 }

@@ -28,7 +28,7 @@ bool in_scheduler_process();
 // Makes a task (not yet ready). 0 or an errno value (EAGAIN: no memory for stack or TLS block).
 // The result's block.tp is its pthread_t. stack_size in bytes, 0 = default; guard in bytes.
 int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t stack_size,
-                size_t guard_size, bool detached);
+                size_t guard_size);
 // Queues a task that is not queued and not running (or that has announced its wait: see waiter.h).
 void ready(WispTask* task);
 

@@ -88,7 +88,6 @@ struct alignas(kCacheLine) WispTask {
   std::atomic<uint64_t> handlers_begun{0};
   bool deep_part = false;               // dead: its stack may hold what deep calls have left
   std::atomic<uint32_t> join_state{0};  // sync/join.h
-  bool detached = false;
   bool block_used = false;  // the TLS block has had a thread before
   char name[16] = {};       // as pthread_setname_np left it
   // PR_SET_TIMERSLACK of prctl(2), ns, and what 0 sets it to: noted only.

@@ -211,7 +211,7 @@ static bool drop_pooled() {
 }
 
 int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t stack_size,
-                size_t guard_size, bool detached) {
+                size_t guard_size) {
   RuntimeEntry entry;
   if (stack_size == 0) stack_size = g_scheduler.config.stack_size;
   constexpr size_t kPage = 4096;
@@ -250,7 +250,6 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->start_routine = start;
   t->start_argument = argument;
   t->result = nullptr;
-  t->detached = detached;
   t->recycle_on_leave = false;
   t->join_state.store(0, std::memory_order_relaxed);
   t->signal_depth = 0;
@@ -262,8 +261,10 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
       creator != nullptr
           ? creator->signal_mask
           : kernel::signal_mask() & ~thread_self().deferred_signals.load(std::memory_order_relaxed);
-  static const char kFirstName[sizeof t->name] = "java";
-  memcpy(t->name, creator != nullptr ? creator->name : kFirstName, sizeof t->name);
+  if (creator != nullptr)
+    memcpy(t->name, creator->name, sizeof t->name);
+  else
+    kernel::call(SYS_prctl, PR_GET_NAME, reinterpret_cast<long>(t->name));
   t->timer_slack = creator != nullptr
                        ? creator->timer_slack
                        : static_cast<uint64_t>(kernel::call(SYS_prctl, PR_GET_TIMERSLACK));

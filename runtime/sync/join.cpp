@@ -11,7 +11,7 @@ namespace wisp {
 
 bool join_exiting(WispTask* task) {
   // acq_rel: the joiner's acquire load of Exited sees `result` and all that the task wrote; a
-  // detacher's write of `detached` is seen here.
+  // detach is seen here.
   uint32_t was = task->join_state.exchange(kExited, std::memory_order_acq_rel);
   if (was == kDetached) return true;
   ParkingLot::unpark(&task->join_state, UINT32_MAX);
@@ -53,7 +53,6 @@ int join_task(WispTask* task, void** result, uint64_t deadline_ns) {
 }
 
 int join_try(WispTask* task, void** result) {
-  if (task == current_task()) return EDEADLK;
   uint32_t state = task->join_state.load(std::memory_order_acquire);
   if (state == kJoinable) return EBUSY;
   return state == kExited ? take(task, result) : EINVAL;

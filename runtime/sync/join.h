@@ -16,14 +16,13 @@ enum JoinState : uint32_t { kJoinable = 0, kDetached = 1, kExited = 2, kTaken = 
 
 // Before the task becomes ready.
 inline void join_init(WispTask* task, bool detached) {
-  task->detached = detached;
   task->join_state.store(detached ? kDetached : kJoinable, std::memory_order_relaxed);
 }
 
 // Outside any RuntimeEntry. deadline_ns: CLOCK_MONOTONIC, kForever = none. 0, EDEADLK (oneself),
 // EINVAL (detached, or another joiner took it) or ETIMEDOUT. Signals are handled while it waits.
 int join_task(WispTask* task, void** result, uint64_t deadline_ns);
-int join_try(WispTask* task, void** result);  // EBUSY while it runs
+int join_try(WispTask* task, void** result);  // EBUSY while it runs, oneself too
 int join_detach(WispTask* task);              // EINVAL when detached already
 
 // On the ending task, inside a RuntimeEntry, result already stored: wakes the joiner. True when

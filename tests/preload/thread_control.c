@@ -150,7 +150,7 @@ int main(void) {
   check_tasks();
   g_slack = prctl(PR_GET_TIMERSLACK);
   CHECK(g_slack > 0);
-  CHECK(prctl(PR_SET_NAME, "java") == 0);  // what tasks are called that kernel threads make
+  CHECK(prctl(PR_SET_NAME, "java") == 0);
   strcpy(g_first, "java");
   for (int round = 0; round < 5; ++round) {
     pthread_t t[6];

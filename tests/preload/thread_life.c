@@ -1,5 +1,6 @@
 // A thread from pthread_create to pthread_join, with everything POSIX says happens on the way.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <threads.h>
 
@@ -109,6 +110,8 @@ static void* describes_itself(void* argument) {
   pthread_attr_destroy(&attr);
 
   char name[16];
+  CHECK(pthread_getname_np(pthread_self(), name, sizeof name) == 0);
+  CHECK(strcmp(name, "of its creator") == 0);  // main's, a kernel thread
   CHECK(pthread_setname_np(pthread_self(), "fifteen-letters") == 0);
   CHECK(pthread_setname_np(pthread_self(), "sixteen-letters!") == ERANGE);
   CHECK(pthread_getname_np(pthread_self(), name, sizeof name) == 0);
@@ -151,6 +154,7 @@ static void* describes_itself(void* argument) {
   CHECK(pthread_getschedparam(pthread_self(), &policy, &param) == 0 && policy == SCHED_OTHER);
   CHECK(pthread_setschedparam(pthread_self(), SCHED_OTHER, &param) == 0);
   CHECK(pthread_join(pthread_self(), NULL) == EDEADLK);
+  CHECK(pthread_tryjoin_np(pthread_self(), NULL) == EBUSY);
   return NULL;
 }
 
@@ -171,6 +175,31 @@ static void* creates_children(void* argument) {
   return NULL;
 }
 
+// What is asked of one that has ended and was not joined yet.
+static void is_dead(void) {
+  void* result;
+  pthread_t t = java(returns, (void*)8);
+  sleep_ms(50);
+  CHECK(pthread_kill(t, 0) == 0 && pthread_kill(t, SIGURG) == 0);
+  CHECK(pthread_cancel(t) == 0);
+  CHECK(pthread_join(t, &result) == 0 && result == (void*)8);
+}
+
+static void* detaches_itself(void* argument) {
+  pthread_attr_t own;
+  int state = -1;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(pthread_getattr_np(pthread_self(), &own) == 0);
+    CHECK(pthread_attr_getdetachstate(&own, &state) == 0 && pthread_attr_destroy(&own) == 0);
+    CHECK(state == (i == 0 ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED));
+    if (i == 0) CHECK(pthread_detach(pthread_self()) == 0);
+  }
+  char small[15];
+  CHECK(pthread_getname_np(pthread_self(), small, sizeof small) == ERANGE);
+  CHECK(write(*(int*)argument, "x", 1) == 1);
+  return NULL;
+}
+
 static void* cancelled(void* argument) {
   *(volatile int*)argument = 1;
   for (;;) {
@@ -182,6 +211,7 @@ static void* cancelled(void* argument) {
 
 int main(void) {
   check_tasks();
+  CHECK(prctl(PR_SET_NAME, "of its creator") == 0);
   void* result;
   pthread_t t;
 
@@ -219,6 +249,10 @@ int main(void) {
   for (int i = 0; i < 100; ++i) CHECK(pthread_detach(java(returns, NULL)) == 0);
 
   join(java(creates_children, NULL));
+  is_dead();
+  char c;
+  java(detaches_itself, &ends[1]);
+  CHECK(read(ends[0], &c, 1) == 1);
 
   volatile int running = 0;
   t = java(cancelled, (void*)&running);

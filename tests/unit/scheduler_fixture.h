@@ -98,7 +98,7 @@ inline WispTask* spawn(std::function<void()> f) {
   start_scheduler();
   WispTask* t = nullptr;
   int error =
-      task_create(&t, call_function, new std::function<void()>(std::move(f)), 0, 4096, true);
+      task_create(&t, call_function, new std::function<void()>(std::move(f)), 0, 4096);
   if (error != 0) abort();
   RuntimeEntry entry;
   ready(t);

@@ -20,7 +20,7 @@ WispTask* spawn_joinable(std::function<void*()> f) {
   };
   WispTask* t = nullptr;
   auto* argument = new std::function<void*()>(std::move(f));
-  if (task_create(&t, &Call::run, argument, 0, 4096, false) != 0) abort();
+  if (task_create(&t, &Call::run, argument, 0, 4096) != 0) abort();
   join_init(t, false);
   RuntimeEntry entry;
   ready(t);
