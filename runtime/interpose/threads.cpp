@@ -28,8 +28,8 @@ bool (*g_start_scheduler)() = nullptr;
 // own thread start does: libc's pthread_exit (and an accepted cancellation) unwinds the stack, C++
 // destructors and C cleanup handlers included, and then jumps here.
 static void* call_start_routine(WispTask* self) {
-  // What a cancellation leaves, wherever it is accepted. Not at the request: a thread that has ended
-  // by itself has given a result of its own.
+  // What a cancellation leaves, wherever it is accepted. Not at the request: a thread that has
+  // ended by itself has given a result of its own.
   self->result = PTHREAD_CANCELED;
   __pthread_unwind_buf_t buffer;
   void* registers = buffer.__cancel_jmp_buf;
