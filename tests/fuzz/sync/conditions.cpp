@@ -12,6 +12,7 @@ struct Condition {
   pthread_mutex_t* m;
   clockid_t clock;
   std::string name;
+  int turn = 0;  // under m: changes with each wake-up
 };
 constexpr int kConditions = 3;
 Condition g_conditions[kConditions];
@@ -45,14 +46,17 @@ void prepare_conditions(World& world) {
 
 Condition& any_condition(World& world) { return g_conditions[world.random.below(kConditions)]; }
 
-// how: 0 wait, 1 timedwait, 2 clockwait monotonic, 3 clockwait realtime.
+// how: 0 wait, 1 timedwait, 2 clockwait monotonic, 3 clockwait realtime. In a loop, as programs do:
+// a handler may end the wait of a task (POSIX allows that; libc goes on).
 int wait_on(Condition& x, int how, long ms, std::string* note) {
-  if (how == 0) return pthread_cond_wait(x.c, x.m);
-  clockid_t clock = how == 1 ? x.clock : how == 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+  clockid_t clock = how <= 1 ? x.clock : how == 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
   uint64_t start = now_ns(clock);
   timespec t = after_ms(clock, ms);
-  int e =
-      how == 1 ? pthread_cond_timedwait(x.c, x.m, &t) : pthread_cond_clockwait(x.c, x.m, clock, &t);
+  int e = 0;
+  for (int turn = x.turn; e == 0 && x.turn == turn;)
+    e = how == 0   ? pthread_cond_wait(x.c, x.m)
+        : how == 1 ? pthread_cond_timedwait(x.c, x.m, &t)
+                   : pthread_cond_clockwait(x.c, x.m, clock, &t);
   if (e == ETIMEDOUT) *note = unless_after(clock, start, ms);
   return e;
 }
@@ -92,7 +96,9 @@ bool make_wake(World& world, Worker*, Op* op) {
   op->name = format("%s %s%s", all ? "cond_broadcast" : "cond_signal", x.name.c_str(),
                     locked ? " locked" : "");
   op->body = [&x, all, locked](Worker&) {
-    if (locked) pthread_mutex_lock(x.m);
+    pthread_mutex_lock(x.m);
+    ++x.turn;
+    if (!locked) pthread_mutex_unlock(x.m);
     int e = all ? pthread_cond_broadcast(x.c) : pthread_cond_signal(x.c);
     if (locked) pthread_mutex_unlock(x.m);
     return by_number(e);
@@ -135,6 +141,7 @@ bool make_two(World& world, Worker* w, Op* op) {
     pthread_mutex_lock(x.m);
     std::string note;
     int e = wait_on(x, 1, 6, &note);
+    ++x.turn;
     pthread_cond_signal(x.c);
     pthread_mutex_unlock(x.m);
     return by_number(e, note);

@@ -88,6 +88,7 @@ class Events {
 
 struct Worker {
   int index = 0;
+  Kind kind = Kind::Java;
   pthread_t thread{};
   pid_t tid = 0;
   std::atomic<State> state{State::Gone};

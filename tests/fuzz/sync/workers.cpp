@@ -100,6 +100,8 @@ void* worker_main(void* argument) {
   t_me = &w;
   w.tid = gettid();
   w.thread = pthread_self();
+  // The kernel's name of a native thread that a task has made is that of the worker.
+  if (w.kind == Kind::Native) pthread_setname_np(w.thread, "native");
   pthread_cleanup_push(has_ended, &w);
   w.state.store(State::Idle);
   for (;;) {
@@ -137,6 +139,7 @@ bool World::start_worker(Kind kind, int index, const pthread_attr_t* attributes,
   Worker& w = workers[index];
   w.index = index;
   w.canceled = w.detached = w.joined_by_op = w.has_stack = w.end_seen = w.cancel_off = false;
+  w.kind = kind;
   w.blocked = 0;
   w.jump = nullptr;
   w.stop.store(false);
