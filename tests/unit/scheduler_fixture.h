@@ -11,6 +11,7 @@
 #include "platform/clock.h"
 #include "platform/kernel.h"
 #include "scheduler/scheduler.h"
+#include "sync/join.h"
 #include "sync/parking_lot.h"
 
 namespace wisp::test {
@@ -97,9 +98,9 @@ inline void* call_function(void* argument) {
 inline WispTask* spawn(std::function<void()> f) {
   start_scheduler();
   WispTask* t = nullptr;
-  int error =
-      task_create(&t, call_function, new std::function<void()>(std::move(f)), 0, 4096);
+  int error = task_create(&t, call_function, new std::function<void()>(std::move(f)), 0, 4096);
   if (error != 0) abort();
+  join_init(t, true);
   RuntimeEntry entry;
   ready(t);
   return t;
