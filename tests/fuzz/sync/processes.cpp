@@ -177,7 +177,7 @@ void say_exit() { g_world->log("at exit"); }
 void say_quick_exit() { g_world->log("at quick exit"); }
 
 void* ends_later(void*) {
-  sleep_ms(5);
+  sleep_ms(300);  // if the driver was a thread, its end is the program's, and comes first
   g_world->log("the last one ends the program");
   exit(13);
 }
@@ -195,6 +195,7 @@ void end_program(World& world) {
   at_quick_exit(say_quick_exit);
   int how = world.random.below(10);
   Worker* w = world.random.one_in(3) ? nullptr : world.idle_worker();
+  if (w != nullptr && w->canceled) w = nullptr;  // what it would write is where it is cancelled
   if (how == 0) {
     world.log("the driver returns");
     return;
