@@ -13,6 +13,7 @@ namespace steps {
 Disposition g_dispositions[kSignals];
 bool g_sent_while_blocked[kMaxWorkers][kSignals];
 sem_t g_posted;
+std::atomic<bool> g_for_process{false};
 int g_pipe[2];
 int g_line[2];
 char g_stacks[kMaxWorkers][kSignalStack];
@@ -49,7 +50,7 @@ void handle(int sig, long code, bool informed) {
   Worker* w = t_me;
   int i = index_of(sig);
   const Disposition& d = g_dispositions[i];
-  Events& events = w != nullptr ? w->events : g_world->elsewhere;
+  Events& events = w != nullptr && !g_for_process.load() ? w->events : g_world->elsewhere;
   char here;
   bool on_stack =
       w != nullptr && &here >= g_stacks[w->index] && &here < g_stacks[w->index] + kSignalStack;

@@ -112,7 +112,10 @@ bool make_raise(World& world, Worker* w, Op* op) {
   if (blocks(*w, i) && g_sent_while_blocked[w->index][i]) return false;
   make_send(world, w, i, op);
   op->name = format("raise %d", i);
-  op->body = [i](Worker&) { return by_errno(raise(signal_number(i))); };
+  op->body = [i](Worker&) {
+    g_for_process.store(false);
+    return by_errno(raise(signal_number(i)));
+  };
   return true;
 }
 
@@ -128,6 +131,7 @@ bool make_process(World& world, Worker*, Op* op) {
   if (g_dispositions[i].once()) g_dispositions[i].spent = true;
   op->body = [i, queues](Worker&) {
     sigval v;
+    g_for_process.store(true);
     v.sival_int = 5;
     return by_errno(queues ? sigqueue(getpid(), signal_number(i), v)
                            : kill(getpid(), signal_number(i)));
@@ -224,6 +228,7 @@ void make_send(World& world, Worker* target, int i, Op* op) {
       return target->events.count() != before || !target->busy();
     };
   op->body = [how, target, i](Worker&) {
+    g_for_process.store(false);
     int sig = signal_number(i);
     sigval v;
     v.sival_int = 3;

@@ -21,6 +21,8 @@ struct Disposition {
 extern Disposition g_dispositions[kSignals];
 // What handlers post and write; nobody waits for the first pipe, the second one is for waits.
 extern sem_t g_posted;
+// The last signal was for the process: mostly its first thread gets it, and who did is not told.
+extern std::atomic<bool> g_for_process;
 extern int g_pipe[2], g_line[2];
 extern char g_stacks[kMaxWorkers][kSignalStack];
 void prepare_signals(World& world);
