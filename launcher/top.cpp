@@ -6,6 +6,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "clock.h"
@@ -16,6 +17,8 @@
 
 namespace wisp {
 namespace {
+
+constexpr size_t kLargest = 1000;  // columns and lines
 
 volatile sig_atomic_t g_resized = 0, g_ended = 0, g_stopped = 0, g_continued = 0;
 
@@ -56,8 +59,10 @@ class Terminal {
   static void size(size_t* width, size_t* height) {
     winsize w = {};
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
-    *width = w.ws_col > 20 && w.ws_col < 1000 ? w.ws_col : 80;
-    *height = w.ws_row > 4 && w.ws_row < 1000 ? w.ws_row : 24;
+    // Only a terminal that does not know is taken for one of 80 columns: in a smaller one the lines
+    // would be wrapped, and each picture would push the one before out of sight.
+    *width = w.ws_col > 0 ? std::min<size_t>(w.ws_col, kLargest) : 80;
+    *height = w.ws_row > 0 ? std::min<size_t>(w.ws_row, kLargest) : 24;
   }
 
  private:

@@ -448,6 +448,11 @@ TEST_P(Observe, Top) {
   tmux.screen_with("1 of \\d+ tasks with 'block'", "waiter");
   tmux({"send-keys", "h"});
   tmux.screen_with("longest in its state   r times run");
+  tmux({"send-keys", "h", "Escape"});
+  tmux({"resize-window", "-x", "20", "-y", "7"});
+  tmux.screen_with("^wisp top: JVM .*\ntasks \\d+.*\nper second.*~\n");
+  tmux({"resize-window", "-x", "100", "-y", "30"});
+  tmux.screen_with("by longest in its state");
   tmux({"send-keys", "q"});
   tmux.screen_with("", "by longest");  // the screen is given back
 }
