@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "platform/kernel.h"
 #include "platform/own_descriptors.h"
@@ -34,6 +35,12 @@ int memfd_create_private(const char* name) {
 void memfd_close(int fd) {
   own_descriptor_remove(fd);
   kernel::call(SYS_close, fd);
+}
+
+uint64_t memfd_largest() {
+  rlimit limit{RLIM_INFINITY, 0};
+  kernel::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, reinterpret_cast<long>(&limit));
+  return limit.rlim_cur;
 }
 
 void memfd_seal(int fd) { kernel::call(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL); }

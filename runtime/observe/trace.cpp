@@ -42,7 +42,11 @@ bool map_once() {
   uint32_t n = g_scheduler.carrier_count + 1;
   uint64_t data = whole_pages(sizeof(TraceHeader) + n * sizeof(TraceRingStart));
   // A ring is a whole number of pages, so that one can be allocated without its neighbours.
-  uint64_t stride = whole_pages(kMaxTraceBytes / n);
+  uint64_t stride = whole_pages(kMaxTraceBytes / n), largest = memfd_largest();
+  if (largest < data + stride * n) {
+    stride = largest < data ? 0 : (largest - data) / n & ~(kPageSize - 1);
+    if (stride == 0) return false;
+  }
   uint64_t size = data + stride * n;
   int fd = memfd_create_private(kTraceMemfdName);
   if (fd < 0) return false;

@@ -350,6 +350,16 @@ TEST_P(Observe, TraceShowsCollectionsAndPools) {
   EXPECT_LE(std::stoi(row[1]), std::stoi(said[2]) * 2) << said[0];
 }
 
+// The rings' file, of which most is never there, has more room than this: the JVM was killed.
+TEST_P(Observe, TraceWhereFilesMustStaySmall) {
+  std::string file = scratch() + "/small.json";
+  Result made =
+      spawn({.args = {"/bin/bash", "-c", "ulimit -f 100000; exec \"$@\"", "bash", kCommand, "trace",
+                      "--output", file, "--", "java", "--jdk", GetParam(), "-Xmx64m", "-version"}});
+  EXPECT_EQ(made.exit, 0) << made.all();
+  EXPECT_TRUE(matches(made.err, "[1-9]\\d* events of ")) << made.err;
+}
+
 TEST_P(Observe, TraceErrors) {
   Jvm jvm(GetParam());
   struct {
