@@ -2,7 +2,10 @@
 #include "jdk.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,6 +71,22 @@ bool is_openj9(const Jdk& jdk) {
   return release_value(jdk.home, "JVM_VARIANT") == "Openj9" ||
          is_file(jdk.home + "/lib/default/libjclse29.so") ||
          access((jdk.home + "/lib/j9vm").c_str(), F_OK) == 0;
+}
+
+// What gives a program more rights than who starts it has, as the kernel sees it (execve(2)): then
+// ld.so takes no library into it by its path, and says nothing (ld.so(8)). Null: nothing does.
+const char* more_rights(const std::string& program) {
+  struct stat status;
+  struct statvfs mount;
+  if (stat(program.c_str(), &status) != 0 || statvfs(program.c_str(), &mount) != 0) return nullptr;
+  if ((mount.f_flag & ST_NOSUID) != 0) return nullptr;
+  bool ids = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
+  bool user = (status.st_mode & S_ISUID) != 0;
+  bool group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0;
+  if (ids && user && status.st_uid != getuid()) return "set-user-ID";
+  if (ids && group && status.st_gid != getgid()) return "set-group-ID";
+  bool capable = getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
+  return capable && getuid() != 0 ? "a program with capabilities" : nullptr;
 }
 
 }  // namespace
@@ -183,6 +202,11 @@ std::optional<Obstacle> obstacle(const Jdk& jdk) {
   if (interpreter.empty()) {
     return Obstacle{fmt::format("{} is statically linked: nothing can be preloaded", jdk.java),
                     "use a JDK built for glibc"};
+  }
+  if (const char* what = more_rights(jdk.java)) {
+    return Obstacle{fmt::format("{} is {}: nothing can be preloaded", jdk.java, what),
+                    "give the rights to the process instead, as by systemd's AmbientCapabilities= "
+                    "or setpriv --ambient-caps"};
   }
   if (interpreter.find("musl") != std::string::npos) {
     return Obstacle{fmt::format("{} is built for musl ({})", jdk.java, interpreter),

@@ -5,7 +5,9 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
@@ -74,6 +76,30 @@ TEST(Doctor, AFolderThatOthersMayNotEnter) {
   EXPECT_TRUE(contains(doctor.out, reason)) << doctor.all();
   EXPECT_EQ(java.signal, 0) << java.all();
   EXPECT_TRUE(contains(java.err, "running on plain threads: " + reason)) << java.all();
+}
+
+// ld.so preloads nothing into it, without a word: who has it (often for ports below 1024, then by a
+// capability) thought that Wisp was on.
+TEST(Doctor, AJavaWithMoreRightsThanItsUser) {
+  std::string home = scratch() + "/set-user-id";
+  fs::create_directories(home + "/bin");
+  std::string java = home + "/bin/java";
+  fs::copy_file(jdks()[0] + "/bin/java", java);
+  struct statvfs mount;
+  if (chown(java.c_str(), 65534, 65534) != 0 || chmod(java.c_str(), 04755) != 0 ||
+      statvfs(java.c_str(), &mount) != 0 || (mount.f_flag & ST_NOSUID) != 0) {
+    GTEST_SKIP() << "no set-user-ID programs here";
+  }
+  std::string reason = java + " is set-user-ID: nothing can be preloaded";
+  Result result = spawn({.args = {kWisp, "doctor"}, .env = {{"WISP_JDKS", home}}});
+  EXPECT_TRUE(contains(result.out, reason)) << result.out;
+  Result run = spawn({.args = {kWisp, "java", "--jdk", home, "-XX:+UseWisp2", "-version"}});
+  EXPECT_TRUE(contains(run.err, "wisp: running on plain threads: " + reason)) << run.all();
+  // Where the kernel ignores the bit there is nothing to be said.
+  result = spawn({.args = {kWisp, "doctor"}, .env = {{"WISP_JDKS", home}}, .before_exec = [] {
+                    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+                  }});
+  EXPECT_FALSE(contains(result.out, "set-user-ID")) << result.out;
 }
 
 // As container engines do: from here on this system call fails with this error.
