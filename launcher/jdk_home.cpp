@@ -61,6 +61,9 @@ void mirror(const fs::path& from, const fs::path& to, const fs::path& self) {
       link_or_copy(entry.path(), target);
     } else if (name == "java" && from.filename() == "bin") {
       link_or_copy(entry.path(), to / ".java");
+      fs::path named = to.parent_path() / kNamedJava;
+      fs::create_directory(named.parent_path());
+      fs::create_symlink("../bin/.java", named);
       fs::copy_file(self, target);
     } else if (name != kHomeNote) {
       fs::create_symlink(entry.path(), target);

@@ -155,7 +155,9 @@ int run_java_command(int argc, char** argv) {
       jdk->java = *java;
     }
   }
-  std::vector<char*> java_argv{jdk->java.data()};
+  // As one would have started it oneself, not by what lies in a home of ours.
+  std::string shown = jdk->home.empty() ? jdk->java : jdk->home + "/bin/java";
+  std::vector<char*> java_argv{shown.data()};
   java_argv.insert(java_argv.end(), argv + first, argv + argc);
   return run(*jdk, own_library(), java_argv);
 }

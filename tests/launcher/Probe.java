@@ -1,6 +1,8 @@
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -26,6 +28,11 @@ public class Probe {
                 all.write(c);
             }
             System.out.println("stdin=" + all.toString("UTF-8"));
+        }
+        if (args.length > 0 && args[0].equals("name")) {
+            String self = "/proc/" + ManagementFactory.getRuntimeMXBean().getName().split("@")[0];
+            System.out.print("name=" + new String(Files.readAllBytes(Paths.get(self + "/comm")), "UTF-8"));
+            System.out.println("command=" + new String(Files.readAllBytes(Paths.get(self + "/cmdline")), "UTF-8").split("\0")[0]);
         }
         if (args.length > 0 && args[0].equals("wait")) {
             System.out.flush();

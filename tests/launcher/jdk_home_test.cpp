@@ -76,6 +76,18 @@ TEST_P(JdkHome, WispJavaTakesIt) {
   EXPECT_EQ(count(result.err, "stub: "), 1) << result.err;
 }
 
+// What pgrep, top and killall know it by.
+TEST_P(JdkHome, ProcessesAreNamedJava) {
+  for (const char* flag : {"-XX:+UseWisp2", "-XX:-UseWisp2"}) {
+    Result result = java({flag, "-cp", kClasses, "Probe", "name"});
+    EXPECT_EQ(value_of(result.out, "name"), "java") << result.all();
+  }
+  Result result =
+      spawn({.args = {kWisp, "java", "--jdk", home_, "-cp", kClasses, "Probe", "name"}});
+  EXPECT_EQ(value_of(result.out, "name"), "java") << result.all();
+  EXPECT_EQ(value_of(result.out, "command"), home_ + "/bin/java") << result.all();
+}
+
 TEST_P(JdkHome, NoticesThatTheJdkHasChanged) {
   std::string note;
   {
