@@ -36,7 +36,10 @@ int write_out(const std::string& name, const std::string& text) {
   if (name == "-") return print_output(text);
   int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd >= 0 && write_all(fd, text) && close(fd) == 0) return 0;
-  print_error(fmt::format("wisp: cannot write {}: {}\n", printable(name), strerror(errno)));
+  const char* why = fd < 0 && errno == ELOOP
+                        ? "a link; takes a file of its own, or - for standard output"
+                        : strerror(errno);
+  print_error(fmt::format("wisp: cannot write {}: {}\n", printable(name), why));
   return kExitFailure;
 }
 
@@ -62,10 +65,12 @@ int finish(const TraceRingsFile& rings, Trace* trace, const std::string& asked) 
   size_t events = 0;
   for (const auto& ring : trace->rings) events += ring.size();
   if (int code = write_out(name, trace_json(*trace))) return code;
+  std::string shown = name == "-" ? "standard output" : printable(name);
+  std::string report = name == "-" ? "FILE" : shown;
   print_error(
       fmt::format("wisp: {} events of {} carriers in {}, {} older ones overwritten; open it at "
                   "https://ui.perfetto.dev, or: wisp trace report {}\n",
-                  events, trace->carriers, printable(name), trace->lost, printable(name)));
+                  events, trace->carriers, shown, trace->lost, report));
   return 0;
 }
 

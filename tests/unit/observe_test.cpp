@@ -378,6 +378,9 @@ TEST_P(Observe, TraceErrors) {
       {{"trace", "report", "/dev/zero"}, 2, "takes a file of at most 1 GiB"},
       {{"trace", std::to_string(getpid())}, 1, "is not a JVM that Wisp runs in"},
       {{"trace", jvm.pid(), "--seconds", "0.1", "-o", "/nowhere/x"}, 1, "cannot write /nowhere/x"},
+      {{"trace", jvm.pid(), "--seconds", "0.1", "-o", "/dev/stdout"},
+       1,
+       "or - for standard output"},
   };
   for (const auto& c : cases) {
     Result result = run(c.args);
