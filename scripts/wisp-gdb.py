@@ -127,6 +127,11 @@ class Wisp(gdb.Command):
 
     def invoke(self, argument, from_tty):
         words = gdb.string_to_argv(argument)
+        try:
+            gdb.parse_and_eval("wisp::g_all")
+        except gdb.error:
+            raise gdb.GdbError("no libwisp.so with debugging information here: those of make install and "
+                               "make package are without; build/lib of a checkout has it")
         if words == ["tasks"]:
             for task in sorted(tasks(), key=number):
                 print(describe(task))
