@@ -122,9 +122,14 @@ int record_running(const TraceRequest& request) {
 }
 
 int record_java(const TraceRequest& request) {
+  // Where whoever started us ignores it a child leaves no exit code (wait(2)).
+  auto inherited = signal(SIGCHLD, SIG_DFL);
   pid_t pid = fork();
   if (pid < 0) return refuse({fmt::format("cannot fork: {}", strerror(errno)), kExitFailure});
-  if (pid == 0) become_java(request);
+  if (pid == 0) {
+    signal(SIGCHLD, inherited);
+    become_java(request);
+  }
   // The terminal's signals are for java, which shares our group; we stay to write what it did.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);

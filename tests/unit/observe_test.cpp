@@ -303,9 +303,12 @@ TEST_P(Observe, TraceOfAProgramItStarts) {
                                    "assert any(e['name']=='task start' for e in d['traceEvents'])",
                                    file}});
   EXPECT_EQ(checked.exit, 0) << checked.err;
-  Result failed =
-      run({"trace", "--output", file, "--", "java", "--jdk", GetParam(), "NoSuchClass"});
-  EXPECT_EQ(failed.exit, 1) << failed.all();
+  for (auto children : {SIG_DFL, SIG_IGN}) {
+    Result failed = spawn({.args = {kCommand, "trace", "--output", file, "--", "java", "--jdk",
+                                    GetParam(), "NoSuchClass"},
+                           .before_exec = [=] { return signal(SIGCHLD, children) != SIG_ERR; }});
+    EXPECT_EQ(failed.exit, 1) << failed.all();
+  }
 }
 
 // A thread that collects garbage each 20 ms, and one that gives a pool of three a divisible task
