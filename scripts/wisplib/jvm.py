@@ -109,8 +109,13 @@ def compile_newer(sources, classes, classpath=()):
         return stamp.exists() and all(s.stat().st_mtime <= stamp.stat().st_mtime for s in sources)
     if built():
         return classes
-    classes.mkdir(parents=True, exist_ok=True)
-    with open(classes / ".lock", "w") as lock:  # lest one compiles what another one's JVM is about to load
+    try:
+        classes.mkdir(parents=True, exist_ok=True)
+        lock = open(classes / ".lock", "w")
+    except OSError as error:  # an installation keeps them below the home folder, and service users may have none
+        other = "" if in_checkout() else "; WISP_CACHE names another folder for it"
+        raise Failure(f"{classes} cannot be written: {error.strerror}{other}")
+    with lock:  # lest one compiles what another one's JVM is about to load
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not built():
             compile_java(sources, classes, classpath)

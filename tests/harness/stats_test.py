@@ -167,6 +167,16 @@ class Installed(unittest.TestCase):
         self.assertIn("source tree only", self.run_workload("goals", rows="switch").unavailable)
 
 
+class NowhereToWrite(unittest.TestCase):
+    """A service's user without a home folder: said like anything else that is missing, not by a traceback."""
+
+    def test_where_the_classes_go(self):
+        with tempfile.NamedTemporaryFile() as no_folder, tempfile.TemporaryDirectory() as root, \
+                unittest.mock.patch.object(jvm, "ROOT", Path(root)):
+            with self.assertRaisesRegex(jvm.Failure, "bench-classes cannot be written: Not a directory; WISP_CACHE names"):
+                jvm.compile_newer([Path(__file__)], Path(no_folder.name) / "bench-classes")
+
+
 class Machine(unittest.TestCase):
     def test_a_busy_machine_is_called_so(self):
         def busy(before, after, cores=2):
