@@ -50,9 +50,9 @@ final class Action {
         return kind == Kind.WAITS || kind == Kind.SLOW;
     }
 
-    /** To be given time. */
-    boolean takesTime() {
-        return kind == Kind.TIMED || kind == Kind.SLOW;
+    /** The looks that it is given, a millisecond apart, before all that is asleep is taken to wait. */
+    int looks() {
+        return kind == Kind.TIMED ? 200 : kind == Kind.SLOW ? 60 : 0;
     }
 
     Action about(Object what) {

@@ -45,7 +45,7 @@ final class Datagrams extends World {
                 return port <= 0 ? null : Action.quick(at + " send " + bytes.length + " to " + target, of(() ->
                         socket.send(new DatagramPacket(bytes, bytes.length, InetAddress.getLoopbackAddress(), port))));
             case 6:
-                return interrupt(worker);
+                return interruptAny(worker);
             case 7:
                 int to = other.getLocalPort();
                 // It waits for a receive in progress on some JDKs.

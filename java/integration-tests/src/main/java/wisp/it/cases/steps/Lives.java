@@ -67,7 +67,7 @@ final class Lives extends World {
                     Thread.sleep(SHORT);
                 }));
             case 7:
-                return interrupt(worker);
+                return interruptAny(worker);
             case 8:
                 return children.size() > 4 ? null : begin(children.size());
             case 9:

@@ -69,7 +69,7 @@ final class Locks extends World {
             case 13:
                 return Action.quick("signalAll", of(condition::signalAll));
             case 14:
-                return interrupt(worker);
+                return interruptAny(worker);
             default:
                 return Action.quick("look", this::look);
         }

@@ -65,7 +65,7 @@ final class Paths extends World {
             case 2: case 3: case 4:
                 return fifo(brief);
             case 5:
-                return interrupt(worker);
+                return interruptAny(worker);
             case 6: case 7:
                 return send();
             case 8:

@@ -64,7 +64,7 @@ final class Pools extends World {
             case 9:
                 return new Action("awaitTermination " + millis(brief), kind(brief), () -> pool.awaitTermination(millis(brief), unit()));
             case 10:
-                return interrupt(worker);
+                return interruptAny(worker);
             default:
                 return Action.timed("timer", of(() -> {
                     timer.schedule(new TimerTask() {

@@ -55,7 +55,7 @@ final class Processes extends World {
                     process.waitFor(SHORT, unit());
                 }));
             case 8:
-                return interrupt(worker);
+                return interruptAny(worker);
             default:
                 return one(2) ? Action.quick(at + " exitValue", process::exitValue) : Action.quick(at + " alive?", process::isAlive);
         }

@@ -103,7 +103,7 @@ final class Queues extends World {
             case 8:
                 return look();
             case 9:
-                return interrupt(worker);
+                return interruptAny(worker);
             case 10:
                 return special(brief);
             default:

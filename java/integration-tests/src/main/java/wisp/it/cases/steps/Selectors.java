@@ -68,7 +68,7 @@ final class Selectors extends World {
             case 3:
                 return Action.quick("wakeup " + which, of(() -> selectors[which].wakeup()));
             case 4:
-                return interrupt(worker);
+                return interruptAny(worker);
             case 5: case 6:
                 return register(which, at);
             case 7: case 8:

@@ -92,7 +92,7 @@ final class Sockets extends World {
             case 7:
                 return end(end);
             case 8:
-                return interrupt(worker);
+                return interruptAny(worker);
             default:
                 return quick(end);
         }

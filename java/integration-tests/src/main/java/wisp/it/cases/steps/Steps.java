@@ -26,8 +26,6 @@ final class Steps {
 
     /** Of waits that end in their step, in milliseconds. */
     static final int SHORT = 10;
-    /** Looks, of more than a millisecond each, after which such a wait has ended, as far as its time-out goes; also on a machine that stands still at times. */
-    private static final int SHORT_ENDED = 200;
     /** Looks in a row, a millisecond apart, that find all asleep. */
     private static final int LOOKS = Integer.getInteger("wisp.it.looks", 3);
     private static final int STEPS = Integer.getInteger("wisp.it.steps", 40);
@@ -92,7 +90,7 @@ final class Steps {
             if (action != null && !action.name.equals("exit")) {
                 line("at exit " + worker.getName() + " in " + action.name + ": " + whereabouts(worker));
                 worker.interrupt();
-                settle(worker, false);
+                settle(worker, 0);
                 tell(worker);
             }
         }
@@ -152,7 +150,7 @@ final class Steps {
         } else {
             worker.tell(action);
         }
-        settle(worker, action.takesTime());
+        settle(worker, action.looks());
         tell(worker);
         for (Worker other : workers) {
             if (other != worker) {
@@ -214,14 +212,23 @@ final class Steps {
         }
     }
 
-    /** Until nothing moves. An action with a short time-out has time to come to it. */
-    private void settle(Worker told, boolean timed) {
+    /** Until nothing moves. An action with a short time-out has time to come to it: so many looks, for a machine may stand still. */
+    private void settle(Worker told, int looks) {
         long start = System.nanoTime();
         int look = 0;
         for (int quiet = 0; quiet < LOOKS && System.nanoTime() - start < PATIENCE_NANOS; look++) {
             LockSupport.parkNanos(1_000_000);
-            boolean early = timed && !told.isIdle() && look < SHORT_ENDED;
+            boolean early = !told.isIdle() && look < looks;
             quiet = !early && othersSleep() && world.isQuiet() ? quiet + 1 : 0;
+        }
+        long millis = Kit.millisSince(start);
+        if (!told.begun) {
+            // All are asleep, and one was woken: such a wake-up is late, or lost.
+            while (!told.begun && System.nanoTime() - start < PATIENCE_NANOS) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            line("    " + told.getName() + " was not awake after " + millis + " ms and " + look + " looks; begun: " + told.begun + " after "
+                    + Kit.millisSince(start) + " ms");
         }
     }
 

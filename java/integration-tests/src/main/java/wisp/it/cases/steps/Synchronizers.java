@@ -49,7 +49,7 @@ final class Synchronizers extends World {
             case 6:
                 return task(one(2));
             default:
-                return interrupt(worker);
+                return interruptAny(worker);
         }
     }
 

@@ -7,6 +7,8 @@ final class Worker extends Thread {
     private volatile Action given;
     private String result;
     private boolean leaving;
+    /** It has woken up and seen what it is told. */
+    volatile boolean begun;
     /** How many monitors it is in. */
     volatile int depth;
     /** Printed as waiting already. */
@@ -35,6 +37,7 @@ final class Worker extends Thread {
     void tell(Action action) {
         result = null;
         shown = false;
+        begun = false;
         given = action;
         LockSupport.unpark(this);
     }
@@ -61,6 +64,7 @@ final class Worker extends Thread {
             while ((action = given) == null) {
                 LockSupport.park();
             }
+            begun = true;
             if (leaving) {
                 leaving = false;
                 return;

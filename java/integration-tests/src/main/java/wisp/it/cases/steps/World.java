@@ -80,12 +80,13 @@ abstract class World {
         return count;
     }
 
-    final Action interrupt(Worker except) {
+    final Action interruptAny(Worker except) {
         Worker whom = busyOne(except);
-        return whom == null ? null : Action.quick("interrupt " + whom.getName(), () -> {
-            whom.interrupt();
-            return "";
-        });
+        return whom == null ? null : interrupt(whom);
+    }
+
+    static Action interrupt(Worker whom) {
+        return Action.quick("interrupt " + whom.getName(), of(whom::interrupt));
     }
 
     static Action.Op of(Steps.Body body) {
