@@ -12,6 +12,8 @@ final class Action {
         QUICK,
         /** Ends by a time-out of {@link Steps#SHORT} at the latest, unless it then waits for a lock: given time for that. */
         TIMED,
+        /** Sleeps for a while, and surely ends. */
+        ENDS,
         /** May wait until another worker ends it. */
         WAITS,
         /** As WAITS, and what moves may stand still for a while: acknowledgements may be late. */
@@ -38,6 +40,10 @@ final class Action {
         return new Action(name, Kind.TIMED, op);
     }
 
+    static Action ends(String name, Op op) {
+        return new Action(name, Kind.ENDS, op);
+    }
+
     static Action waits(String name, Op op) {
         return new Action(name, Kind.WAITS, op);
     }
@@ -52,7 +58,7 @@ final class Action {
 
     /** The looks that it is given, a millisecond apart, before all that is asleep is taken to wait. */
     int looks() {
-        return kind == Kind.TIMED ? 200 : kind == Kind.SLOW ? 60 : 0;
+        return kind == Kind.ENDS ? 10_000 : kind == Kind.TIMED ? 200 : kind == Kind.SLOW ? 60 : 0;
     }
 
     Action about(Object what) {

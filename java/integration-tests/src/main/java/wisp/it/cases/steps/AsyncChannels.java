@@ -79,7 +79,7 @@ final class AsyncChannels extends World {
         switch (random.nextInt(12)) {
             case 0: case 1:
                 calls++;
-                return new Action("read " + name + " " + millis(brief), brief ? Action.Kind.SLOW : Action.Kind.QUICK, of(() -> {
+                return new Action("read " + name + " " + millis(brief), brief ? Action.Kind.ENDS : Action.Kind.QUICK, of(() -> {
                     ByteBuffer bytes = ByteBuffer.allocate(3);
                     channel.read(bytes, millis(brief), TimeUnit.MILLISECONDS, bytes, new Told("read " + name));
                     if (brief) {

@@ -96,12 +96,16 @@ final class Channels extends World {
                 }
                 break;
             default:
-                SocketChannel client = SocketChannel.open();
-                client.setOption(StandardSocketOptions.SO_RCVBUF, BUFFER);
+                SocketChannel client = client();
                 client.connect(listener.getLocalAddress());
                 add("client", client);
                 add("server", listener.accept());
         }
+    }
+
+    /** Without this its buffer grows in time, also while nobody reads. */
+    private static SocketChannel client() throws IOException {
+        return SocketChannel.open().setOption(StandardSocketOptions.SO_RCVBUF, BUFFER);
     }
 
     /** For an end to come: which comes first, of an accept and its connect, is not known. */
@@ -300,7 +304,7 @@ final class Channels extends World {
                 }).about(listener);
             case 3:
                 return Action.quick("connect without blocking", () -> {
-                    SocketChannel channel = SocketChannel.open();
+                    SocketChannel channel = client();
                     channel.configureBlocking(false);
                     channel.connect(listener.getLocalAddress());
                     boolean done = channel.finishConnect();
@@ -310,7 +314,11 @@ final class Channels extends World {
             case 4:
                 return one(3) ? Action.quick("close listener", of(listener::close)) : null;
             default:
-                return Action.quick("connect", () -> add(place, "client", SocketChannel.open(listener.getLocalAddress())));
+                return Action.quick("connect", () -> {
+                    SocketChannel channel = client();
+                    channel.connect(listener.getLocalAddress());
+                    return add(place, "client", channel);
+                });
         }
     }
 

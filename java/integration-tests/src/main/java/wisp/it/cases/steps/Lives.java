@@ -49,10 +49,10 @@ final class Lives extends World {
             case 1:
                 return Action.waits("park for", of(() -> LockSupport.park(group)));
             case 2:
-                return Action.timed("parkNanos", of(() -> LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(SHORT))));
+                return Action.ends("parkNanos", of(() -> LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(SHORT))));
             case 3:
                 return one(2) ? Action.waits("parkNanos long", of(() -> LockSupport.parkNanos(group, LONG * 1_000_000)))
-                        : Action.timed("parkUntil", of(() -> LockSupport.parkUntil(System.currentTimeMillis() + SHORT)));
+                        : Action.ends("parkUntil", of(() -> LockSupport.parkUntil(System.currentTimeMillis() + SHORT)));
             case 4:
                 Worker parked = any(workers);
                 // One that is idle waits by parking, too.
@@ -60,7 +60,7 @@ final class Lives extends World {
                         : Action.quick("unpark " + parked.getName(), of(() -> LockSupport.unpark(parked)));
             case 5:
                 return one(2) ? Action.waits("sleep long", of(() -> Thread.sleep(LONG)))
-                        : Action.timed("sleep", of(() -> Thread.sleep(SHORT, 500_000)));
+                        : Action.ends("sleep", of(() -> Thread.sleep(SHORT, 500_000)));
             case 6:
                 return Action.timed("sleep as interrupted", of(() -> {
                     Thread.currentThread().interrupt();

@@ -46,7 +46,7 @@ final class Monitors extends World {
             case 10: case 11:
                 return interrupted(worker);
             case 12:
-                return Action.timed("sleep", of(() -> Thread.sleep(SHORT)));
+                return Action.ends("sleep", of(() -> Thread.sleep(SHORT)));
             default:
                 return one(2) ? Action.quick("deadlocked?", this::deadlocked) : Action.quick("holds?", this::holds);
         }

@@ -58,7 +58,7 @@ final class Paths extends World {
                         : new Action("poll " + millis(brief), kind(brief), () -> told(watch.poll(millis(brief), unit())));
             case 1:
                 int number = made++;
-                return Action.slow("make " + number, of(() -> {
+                return Action.ends("make " + number, of(() -> {
                     Files.createFile(folder.resolve("new" + number));
                     Thread.sleep(3 * SHORT);
                 }));
@@ -146,7 +146,7 @@ final class Paths extends World {
         all.add(Action.quick("close async", of(async::close)));
         all.add(Action.quick("close watch", of(watch::close)));
         // Whoever waits for the other end gets one.
-        all.add(Action.waits("end fifo", of(() -> {
+        all.add(Action.ends("end fifo", of(() -> {
             try (RandomAccessFile both = new RandomAccessFile(fifo, "rw")) {
                 Thread.sleep(3 * SHORT);
                 if (busyWith("reads") != 0) {

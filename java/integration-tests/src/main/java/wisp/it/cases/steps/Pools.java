@@ -66,7 +66,7 @@ final class Pools extends World {
             case 10:
                 return interruptAny(worker);
             default:
-                return Action.timed("timer", of(() -> {
+                return Action.ends("timer", of(() -> {
                     timer.schedule(new TimerTask() {
                         @Override
                         public void run() {
@@ -95,7 +95,7 @@ final class Pools extends World {
             return "done " + number;
         };
         if (pool instanceof ScheduledExecutorService && one(2)) {
-            return Action.timed("schedule " + number + " " + kind, of(() -> {
+            return Action.ends("schedule " + number + " " + kind, of(() -> {
                 futures.add(((ScheduledExecutorService) pool).schedule(task, SHORT, unit()));
                 Thread.sleep(3 * SHORT);
             }));

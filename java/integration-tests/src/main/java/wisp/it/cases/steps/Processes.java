@@ -34,13 +34,13 @@ final class Processes extends World {
             case 2:
                 return busyWith("err" + at) > 0 ? null : read(at, process.getErrorStream(), "err").about("err" + at);
             case 3: case 4:
-                return Action.slow(at + " write", of(() -> {
+                return Action.ends(at + " write", of(() -> {
                     process.getOutputStream().write("12\n".getBytes());
                     process.getOutputStream().flush();
                     process.waitFor(3 * SHORT, unit());
                 }));
             case 5:
-                return Action.slow(at + " close input", of(() -> {
+                return Action.ends(at + " close input", of(() -> {
                     process.getOutputStream().close();
                     process.waitFor(3 * SHORT, unit());
                 }));
@@ -49,7 +49,7 @@ final class Processes extends World {
                         : new Action(at + " waitFor " + millis(brief), kind(brief), () -> process.waitFor(millis(brief), unit()));
             case 7:
                 // A reader may see the end of it or that its stream is closed, in any order.
-                return busyWith("out" + at) + busyWith("err" + at) != 0 ? null : Action.slow(at + " destroy " + brief, of(() -> {
+                return busyWith("out" + at) + busyWith("err" + at) != 0 ? null : Action.ends(at + " destroy " + brief, of(() -> {
                     Object ignored = brief ? process.destroyForcibly() : null;
                     process.destroy();
                     process.waitFor(SHORT, unit());
@@ -65,7 +65,7 @@ final class Processes extends World {
         String[] command = kind == 0 ? new String[] {"cat"} : kind == 1 ? new String[] {"sleep", "600"}
                 : new String[] {"sh", "-c", "echo begun >&2; read x; echo $x; exit $x"};
         int number = started++;
-        return Action.slow("start " + number + " " + kind, of(() -> {
+        return Action.ends("start " + number + " " + kind, of(() -> {
             Process process = new ProcessBuilder(command).start();
             processes.add(process);
             process.waitFor(3 * SHORT, unit());
@@ -120,7 +120,7 @@ final class Processes extends World {
     List<Action> ends() {
         List<Action> all = new ArrayList<>();
         for (Process process : processes) {
-            all.add(Action.waits("kill", () -> {
+            all.add(Action.ends("kill", () -> {
                 new ProcessBuilder("kill", "-9", "" + idOf(process)).redirectErrorStream(true).start().waitFor();
                 return process.waitFor();
             }));

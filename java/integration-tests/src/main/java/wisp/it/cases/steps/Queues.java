@@ -136,7 +136,7 @@ final class Queues extends World {
             }
         } else if (queue instanceof DelayQueue) {
             int number = next++;
-            return Action.timed("put and wait until due", of(() -> {
+            return Action.ends("put and wait until due", of(() -> {
                 queue.put(new Item(number, SHORT));
                 Thread.sleep(3 * SHORT);
             }));
