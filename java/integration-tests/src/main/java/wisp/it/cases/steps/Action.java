@@ -9,15 +9,22 @@ final class Action {
 
     enum Kind {
         /** Waits for nobody: also the last idle worker may be told so. */
-        QUICK,
+        QUICK(60),
         /** Ends by a time-out of {@link Steps#SHORT} at the latest, unless it then waits for a lock: given time for that. */
-        TIMED,
+        TIMED(200),
         /** Sleeps for a while, and surely ends. */
-        ENDS,
+        ENDS(10_000),
         /** May wait until another worker ends it. */
-        WAITS,
+        WAITS(8),
         /** As WAITS, and what moves may stand still for a while: acknowledgements may be late. */
-        SLOW
+        SLOW(60);
+
+        /** How often it is looked at, a millisecond apart, before it is taken to wait though all are asleep. */
+        final int looks;
+
+        Kind(int looks) {
+            this.looks = looks;
+        }
     }
 
     final String name;
@@ -54,11 +61,6 @@ final class Action {
 
     boolean mayWait() {
         return kind == Kind.WAITS || kind == Kind.SLOW;
-    }
-
-    /** The looks that it is given, a millisecond apart, before all that is asleep is taken to wait. */
-    int looks() {
-        return kind == Kind.ENDS ? 10_000 : kind == Kind.TIMED ? 200 : kind == Kind.SLOW ? 60 : 0;
     }
 
     Action about(Object what) {

@@ -150,7 +150,7 @@ final class Steps {
         } else {
             worker.tell(action);
         }
-        settle(worker, action.looks());
+        settle(worker, action.kind.looks);
         tell(worker);
         for (Worker other : workers) {
             if (other != worker) {
