@@ -75,6 +75,12 @@ final class Locks extends World {
         }
     }
 
+    /** Before JDK 14 readers that come in at once may wake a signalled writer to no end, or not. */
+    @Override
+    boolean staysInPlace() {
+        return JDK >= 14;
+    }
+
     private boolean holds(Worker worker, Lock lock) {
         return heldBy(worker).stream().anyMatch(which -> locks[which] == lock);
     }

@@ -105,7 +105,7 @@ final class Processes extends World {
     /** JDK 8 has no word for it. */
     private static Object idOf(Process process) {
         try {
-            if (System.getProperty("java.specification.version").startsWith("1.")) {
+            if (JDK == 8) {
                 Field field = process.getClass().getDeclaredField("pid");
                 field.setAccessible(true);
                 return field.get(process);

@@ -113,7 +113,8 @@ final class Selectors extends World {
         if (!keeps) {
             selector.selectedKeys().clear();
         }
-        return count + " " + all + " of " + selector.keys().size();
+        // Before JDK 11 who registers waits for the end of a select, and may come before this.
+        return count + " " + all + (JDK < 11 ? "" : " of " + selector.keys().size());
     }
 
     private Action register(int which, int at) {

@@ -167,7 +167,7 @@ final class Steps {
         Action action = worker.given();
         if (result != null) {
             line("    " + worker.getName() + ": " + result);
-        } else if (action != null && (!worker.shown || random.nextInt(8) == 0)) {
+        } else if (action != null && (!worker.shown || random.nextInt(8) == 0 && world.staysInPlace())) {
             worker.shown = true;
             line("    " + worker.getName() + " in " + action.name + ": " + whereabouts(worker));
         }

@@ -14,6 +14,9 @@ abstract class World {
     static final int SHORT = Steps.SHORT;
     static final long LONG = 3_600_000;
 
+    /** 8 for 1.8. */
+    static final int JDK = Integer.parseInt(System.getProperty("java.specification.version").replaceFirst("^1\\.", ""));
+
     final Random random;
     Worker[] workers;
     private final List<String> events = new ArrayList<>();
@@ -27,6 +30,11 @@ abstract class World {
 
     /** What happens elsewhere has come to rest. */
     boolean isQuiet() {
+        return true;
+    }
+
+    /** Where a thread waits may change while it waits. */
+    boolean staysInPlace() {
         return true;
     }
 
