@@ -24,7 +24,8 @@ final class Locks extends World {
     Locks(Random random) {
         super(random);
         ReentrantLock lock = new ReentrantLock(one(2));
-        ReadWriteLock shared = one(2) ? new ReentrantReadWriteLock(one(2)) : new StampedLock().asReadWriteLock();
+        // A StampedLock of JDK 8 spins in a wait that was interrupted.
+        ReadWriteLock shared = one(2) || JDK == 8 ? new ReentrantReadWriteLock(one(2)) : new StampedLock().asReadWriteLock();
         locks = new Lock[] {lock, shared.readLock(), shared.writeLock()};
         conditional = shared instanceof ReentrantReadWriteLock && one(2) ? shared.writeLock() : lock;
         condition = conditional.newCondition();

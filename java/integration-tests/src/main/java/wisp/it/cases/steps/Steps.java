@@ -200,11 +200,15 @@ final class Steps {
                 }
             }
         }
+        // All are told of before one leaves: that may let another one in.
+        for (Worker worker : workers) {
+            if (!worker.isIdle()) {
+                line("end " + worker.getName() + " is left in " + worker.given().name);
+            }
+        }
         for (Worker worker : workers) {
             if (worker.isIdle()) {
                 worker.tellToLeave();
-            } else {
-                line("end " + worker.getName() + " is left in " + worker.given().name);
             }
         }
         if (cleaner.isIdle()) {
