@@ -1,0 +1,248 @@
+// What changes descriptors, or closes them, while others may wait. See io_model.h.
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "io_ops.h"
+
+namespace fuzz {
+
+namespace {
+
+// Not the numbers that somebody polls, nor instances that somebody waits in: docs/compatibility.md.
+bool may_close(Model& m, int slot) {
+  return m.slots[slot].pinned == 0 &&
+         (m.file(slot).kind != Kind::Epoll || !m.watched(m.slots[slot].file)) && m.wakes_one(slot);
+}
+
+std::optional<Op> closes(Model& m) {
+  int s = m.pick([&](int i) { return may_close(m, i); });
+  if (s < 0 || (m.free_slots() > 4 && !m.random.one_in(3))) return {};
+  bool reset = m.file(s).kind == Kind::Tcp && m.random.one_in(3);
+  Op op;
+  op.text = text_of("%s s%d", reset ? "reset" : "close", s);
+  op.may_wait = false;
+  op.run = [fd = m.slots[s].fd, reset] {
+    linger off{1, 0};
+    if (reset) setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off);
+    return answer(close(fd));
+  };
+  op.after = [&m, s] { m.close_slot(s); };
+  return op;
+}
+
+std::optional<Op> shuts(Model& m) {
+  int s = m.pick_kind({Kind::Local, Kind::Tcp, Kind::Datagram, Kind::Packet, Kind::Udp, Kind::Listener},
+                      [&](int i) { return m.wakes_one(i); });
+  if (s < 0) return {};
+  if (m.file(s).kind == Kind::Listener && !m.random.one_in(4)) return {};
+  static const int kHows[] = {SHUT_RD, SHUT_WR, SHUT_WR, SHUT_RDWR};
+  static const char* const kNames[] = {"in", "out", "both"};
+  int how = m.random.of(kHows);
+  Op op;
+  op.text = text_of("shutdown s%d %s", s, kNames[how]);
+  op.may_wait = false;
+  op.run = [fd = m.slots[s].fd, how] { return answer(shutdown(fd, how)); };
+  return op;
+}
+
+std::optional<Op> duplicates(Model& m) {
+  if (m.free_slots() < 1) return {};
+  int s = m.pick([](int) { return true; });
+  if (s < 0) return {};
+  bool by_fcntl = m.random.one_in(3);
+  Op op;
+  op.text = text_of("%s s%d", by_fcntl ? "F_DUPFD" : "dup", s);
+  op.may_wait = false;
+  auto made = std::make_shared<int>(-1);
+  op.run = [fd = m.slots[s].fd, by_fcntl, made] {
+    *made = by_fcntl ? fcntl(fd, F_DUPFD, 20) : dup(fd);
+    return *made >= 0 ? std::string("ok") : answer(-1);
+  };
+  op.after = [&m, made, file = m.slots[s].file] {
+    if (*made >= 0) printf("    s%d\n", m.put(*made, file));
+  };
+  return op;
+}
+
+// Over a number in use, which others may wait at.
+std::optional<Op> replaces(Model& m) {
+  int to = m.pick([&](int i) { return may_close(m, i); });
+  int from = m.pick([&](int i) { return i != to; });
+  if (to < 0 || from < 0) return {};
+  bool three = m.random.one_in(2);
+  Op op;
+  op.text = text_of("%s s%d over s%d", three ? "dup3" : "dup2", from, to);
+  op.may_wait = false;
+  auto done = std::make_shared<bool>(false);
+  op.run = [from = m.slots[from].fd, to = m.slots[to].fd, three, done] {
+    int r = three ? dup3(from, to, O_CLOEXEC) : dup2(from, to);
+    *done = r == to;
+    return *done ? std::string("ok") : answer(r);
+  };
+  op.after = [&m, done, to, fd = m.slots[to].fd, file = m.slots[from].file] {
+    if (!*done) return;
+    ++m.files[static_cast<size_t>(file)].slots;  // where both are the same file
+    m.close_slot(to);
+    m.slots[to] = Slot{fd, file, 0};
+  };
+  return op;
+}
+
+std::optional<Op> blocks_or_not(Model& m) {
+  int s = m.pick([&](int i) { return m.file(i).kind != Kind::Disk; });
+  if (s < 0) return {};
+  bool on = m.random.one_in(2), by_ioctl = m.random.one_in(2);
+  Op op;
+  op.text = text_of("%s s%d O_NONBLOCK %s", by_ioctl ? "FIONBIO" : "F_SETFL", s, on ? "on" : "off");
+  op.may_wait = false;
+  op.run = [fd = m.slots[s].fd, on, by_ioctl] {
+    int value = on, flags = fcntl(fd, F_GETFL);
+    int r = by_ioctl ? ioctl(fd, FIONBIO, &value)
+                     : fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+    return answer(r) + text_of(" was %d, is %d", (flags & O_NONBLOCK) != 0,
+                               (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+  };
+  return op;
+}
+
+std::optional<Op> limits(Model& m) {
+  int s = m.pick_kind({Kind::Local, Kind::Tcp, Kind::Datagram, Kind::Packet, Kind::Udp, Kind::Listener},
+                      [](int) { return true; });
+  if (s < 0) return {};
+  int option = m.random.one_in(2) ? SO_RCVTIMEO : SO_SNDTIMEO;
+  int ms = m.random.one_in(2) ? 5 : 0;
+  Op op;
+  op.text = text_of("%s s%d %d ms", option == SO_RCVTIMEO ? "SO_RCVTIMEO" : "SO_SNDTIMEO", s, ms);
+  op.may_wait = false;
+  op.run = [fd = m.slots[s].fd, option, ms] {
+    timeval t{0, ms * 1000};
+    return answer(setsockopt(fd, SOL_SOCKET, option, &t, sizeof t));
+  };
+  return op;
+}
+
+std::optional<Op> low_water(Model& m) {
+  int s = m.pick_kind({Kind::Local, Kind::Tcp}, [&](int i) { return m.may_wait_in(i); });
+  if (s < 0) return {};
+  static const int kMarks[] = {1, 1, 6, 50};
+  int mark = m.random.of(kMarks);
+  Op op;
+  op.text = text_of("SO_RCVLOWAT s%d %d", s, mark);
+  op.may_wait = false;
+  op.run = [fd = m.slots[s].fd, mark] {
+    return answer(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark));
+  };
+  return op;
+}
+
+std::optional<Op> asks(Model& m) {
+  int s = m.pick([&](int i) {
+    return m.file(i).kind != Kind::Disk && (m.peer(i) == nullptr || !m.peer(i)->choked);
+  });
+  if (s < 0) return {};
+  bool socket = is_socket(m.file(s).kind), tcp = m.file(s).kind == Kind::Tcp;
+  bool takes_error = socket && m.random.one_in(2) && m.file(s).in + m.file(s).out == 0;
+  Op op;
+  op.text = text_of("state of s%d%s", s, takes_error ? " and its error" : "");
+  op.may_wait = false;
+  op.run = [fd = m.slots[s].fd, takes_error, tcp] {
+    int flags = fcntl(fd, F_GETFL), bytes = 0, error = 0, mark = 0;
+    socklen_t length = sizeof error;
+    int r = ioctl(fd, FIONREAD, &bytes);
+    std::string text = text_of("nonblock %d, ", (flags & O_NONBLOCK) != 0);
+    text += r == 0 ? text_of("%d bytes", bytes) : answer(r);
+    if (takes_error && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0)
+      text += text_of(", error %d", error);
+    if (tcp && ioctl(fd, SIOCATMARK, &mark) == 0) text += text_of(", at mark %d", mark);
+    return text;
+  };
+  return op;
+}
+
+// Both ends in the order in which they came; of one step either may be told of first.
+void match(Model& m, int listener) {
+  std::vector<int>&ones = m.files[static_cast<size_t>(listener)].pending,
+  &others = m.files[static_cast<size_t>(listener)].accepted;
+  if (ones.empty() || others.empty()) return;
+  m.files[static_cast<size_t>(ones.front())].peer = others.front();
+  m.files[static_cast<size_t>(others.front())].peer = ones.front();
+  ones.erase(ones.begin());
+  others.erase(others.begin());
+}
+
+std::optional<Op> accepts(Model& m) {
+  int s = m.pick_kind({Kind::Listener}, [&](int i) { return m.may_wait_in(i); });
+  if (s < 0 || m.free_slots() < 1) return {};
+  bool four = m.random.one_in(2);
+  int flags = four && m.random.one_in(2) ? SOCK_NONBLOCK : 0;
+  Op op;
+  op.text = text_of("%s s%d%s", four ? "accept4" : "accept", s, flags != 0 ? " nonblock" : "");
+  int of = m.slots[s].file;
+  op.holds = {{Use::In, of}};
+  auto made = std::make_shared<int>(-1);
+  op.run = [fd = m.slots[s].fd, four, flags, made] {
+    *made = four ? accept4(fd, nullptr, nullptr, flags) : accept(fd, nullptr, nullptr);
+    return *made >= 0 ? text_of("ok, nonblock %d", (fcntl(*made, F_GETFL) & O_NONBLOCK) != 0)
+                      : answer(-1);
+  };
+  op.after = [&m, made, of, s] {
+    if (*made < 0) return;
+    bool local = m.files[static_cast<size_t>(of)].local_listener;
+    int file = m.add_file(local ? Kind::Local : Kind::Tcp);
+    m.files[static_cast<size_t>(of)].accepted.push_back(file);
+    match(m, of);
+    int slot = m.put(*made, file);
+    printf("    s%d from s%d\n", slot, s);
+    if (slot < 0) close(*made);
+  };
+  return op;
+}
+
+std::optional<Op> connects(Model& m) {
+  int s = m.pick_kind({Kind::Listener}, [&](int i) {
+    return m.file(i).out == 0 && m.file(i).pending.size() < 5;
+  });
+  if (s < 0 || m.free_slots() < 1) return {};
+  int of = m.slots[s].file;
+  bool local = m.file(s).local_listener;
+  Op op;
+  op.text = text_of("connect to s%d", s);
+  op.holds = {{Use::Out, of}};
+  auto made = std::make_shared<int>(-1);
+  op.run = [fd = m.slots[s].fd, local, made] {
+    sockaddr_storage a;
+    socklen_t length = sizeof a;
+    getsockname(fd, reinterpret_cast<sockaddr*>(&a), &length);
+    *made = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM, 0);
+    int size = 100000;
+    setsockopt(*made, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    setsockopt(*made, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    int r = connect(*made, reinterpret_cast<sockaddr*>(&a), length);
+    std::string text = answer(r);
+    if (r != 0) close(*made), *made = -1;
+    return text;
+  };
+  op.after = [&m, made, of, local, s] {
+    if (*made < 0) return;
+    int file = m.add_file(local ? Kind::Local : Kind::Tcp);
+    m.files[static_cast<size_t>(of)].pending.push_back(file);
+    match(m, of);
+    int slot = m.put(*made, file);
+    printf("    s%d to s%d\n", slot, s);
+    if (slot < 0) close(*made);
+  };
+  return op;
+}
+
+}  // namespace
+
+const std::vector<Weighted> kChanges = {
+    {24, closes}, {14, shuts},  {12, duplicates}, {8, replaces},  {12, blocks_or_not},
+    {10, limits}, {5, low_water}, {12, asks},     {16, accepts},  {16, connects},
+};
+
+}  // namespace fuzz

@@ -1,0 +1,24 @@
+// What the files of operations share.
+#pragma once
+#include <stdio.h>
+#include <sys/un.h>
+
+#include <array>
+
+#include "io_model.h"
+
+namespace fuzz {
+
+bool has_kind(Model& m, Kind kind);
+std::string payload(Model& m, long size);
+std::function<void()> adds_load(Model& m, int slot, long size);
+bool cannot_be_seen_in_parts(Model& m, int slot);
+// The file that `fd` is a descriptor of; -1: not known.
+int identify(const Model& m, int fd);
+inline bool is_socket(Kind k) {
+  return k == Kind::Local || k == Kind::Datagram || k == Kind::Packet || k == Kind::Tcp ||
+         k == Kind::Udp;
+}
+inline bool is_stream(Kind k) { return k == Kind::Local || k == Kind::Tcp; }
+
+}  // namespace fuzz

@@ -1,0 +1,256 @@
+// Waits for events: poll, select and epoll. See io_model.h.
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "io_ops.h"
+
+namespace fuzz {
+
+namespace {
+
+// The bits of poll are those of epoll.
+std::string names_of(unsigned events) {
+  static const struct {
+    unsigned bit;
+    const char* name;
+  } kNames[] = {{EPOLLIN, "in"},        {EPOLLOUT, "out"},         {EPOLLPRI, "pri"},
+                {EPOLLERR, "err"},      {EPOLLHUP, "hup"},         {EPOLLRDHUP, "rdhup"},
+                {POLLNVAL, "nval"},     {EPOLLET, "edge"},         {EPOLLONESHOT, "oneshot"},
+                {EPOLLEXCLUSIVE, "exclusive"}};
+  std::string s;
+  for (const auto& n : kNames)
+    if ((events & n.bit) != 0) s += (s.empty() ? "" : "|") + std::string(n.name);
+  return s.empty() ? "none" : s;
+}
+
+unsigned random_events(Model& m) {
+  unsigned events = m.random.one_in(4) ? EPOLLOUT : EPOLLIN;
+  if (m.random.one_in(5)) events |= EPOLLIN | EPOLLOUT;
+  if (m.random.one_in(4)) events |= EPOLLRDHUP;
+  if (m.random.one_in(6)) events |= EPOLLPRI;
+  return events;
+}
+
+int random_timeout(Model& m) {
+  static const int kTimeouts[] = {0, 5, -1, -1, -1};
+  return m.random.of(kTimeouts);
+}
+
+// The mask of a wait that takes one: with kEnding let through, or kept back.
+sigset_t mask_of(bool keeps_ending) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, kTaken);
+  sigaddset(&set, for_descriptor());
+  if (keeps_ending) sigaddset(&set, kEnding);
+  return set;
+}
+
+struct Watched {
+  int slot, fd;
+  unsigned events;
+};
+// 1 to 4 descriptors and what is waited for; empty: there are none that may be.
+std::vector<Watched> random_set(Model& m, int timeout) {
+  std::vector<Watched> set;
+  std::vector<int> files;
+  for (uint32_t left = 1 + m.random.below(4); left != 0; --left) {
+    int s = m.pick([&](int i) {
+      for (const Watched& w : set)
+        if (w.slot == i) return false;
+      if (timeout == 0) return true;
+      std::vector<int> with = files;
+      with.push_back(m.slots[i].file);
+      return m.may_watch(with);
+    });
+    if (s < 0) break;
+    set.push_back({s, m.slots[s].fd, random_events(m)});
+    files.push_back(m.slots[s].file);
+  }
+  return set;
+}
+
+void describe_set(Model& m, Op* op, const std::vector<Watched>& set, int timeout, int mask) {
+  for (const Watched& w : set) {
+    op->text += text_of(" s%d:%s", w.slot, names_of(w.events).c_str());
+    if (timeout == 0) continue;
+    op->holds.push_back({Use::Watch, m.slots[w.slot].file});
+    op->holds.push_back({Use::Number, w.slot});
+  }
+  op->text += timeout < 0 ? " for ever" : text_of(" %d ms", timeout);
+  if (mask != 0) op->text += mask == 1 ? " keeps ending" : " lets ending through";
+  op->may_wait = timeout != 0;
+}
+
+std::optional<Op> polls(Model& m) {
+  int timeout = random_timeout(m);
+  std::vector<Watched> set = random_set(m, timeout);
+  if (set.empty()) return {};
+  bool with_mask = m.random.one_in(3);
+  int mask = with_mask && timeout != 0 ? static_cast<int>(m.random.below(3)) : 0;
+  Op op;
+  op.text = with_mask ? "ppoll" : "poll";
+  describe_set(m, &op, set, timeout, mask);
+  if (m.random.one_in(12)) {  // ignored, or no descriptor
+    set.push_back({-1, m.random.one_in(2) ? -1 : 1 << 20, EPOLLIN});
+    op.text += set.back().fd < 0 ? " and -1" : " and none";
+  }
+  op.run = [set, timeout, with_mask, mask] {
+    std::vector<pollfd> fds;
+    for (const Watched& w : set) fds.push_back({w.fd, static_cast<short>(w.events), 0});
+    timespec t{0, timeout * 1000000l};
+    sigset_t signals = mask_of(mask == 1);
+    int r = with_mask ? ppoll(fds.data(), fds.size(), timeout < 0 ? nullptr : &t,
+                              mask != 0 ? &signals : nullptr)
+                      : poll(fds.data(), fds.size(), timeout);
+    std::string text = answer(r);
+    for (size_t i = 0; r > 0 && i < fds.size(); ++i)
+      if (fds[i].revents != 0)
+        text += text_of(" s%d:", set[i].slot) + names_of(static_cast<uint16_t>(fds[i].revents));
+    return text;
+  };
+  return op;
+}
+
+std::optional<Op> selects(Model& m) {
+  int timeout = random_timeout(m);
+  std::vector<Watched> set = random_set(m, timeout);
+  if (set.empty()) return {};
+  bool with_mask = m.random.one_in(3);
+  int mask = with_mask && timeout != 0 ? static_cast<int>(m.random.below(3)) : 0;
+  Op op;
+  op.text = with_mask ? "pselect" : "select";
+  describe_set(m, &op, set, timeout, mask);
+  op.run = [set, timeout, with_mask, mask] {
+    fd_set sets[3];
+    for (fd_set& s : sets) FD_ZERO(&s);
+    static const unsigned kBits[] = {EPOLLIN, EPOLLOUT, EPOLLPRI};
+    int most = 0;
+    for (const Watched& w : set)
+      for (int i = 0; i < 3; ++i)
+        if ((w.events & kBits[i]) != 0) FD_SET(w.fd, &sets[i]), most = std::max(most, w.fd + 1);
+    timespec t{0, timeout * 1000000l};
+    timeval v{0, timeout * 1000l};
+    sigset_t signals = mask_of(mask == 1);
+    int r = with_mask ? pselect(most, &sets[0], &sets[1], &sets[2], timeout < 0 ? nullptr : &t,
+                                mask != 0 ? &signals : nullptr)
+                      : select(most, &sets[0], &sets[1], &sets[2], timeout < 0 ? nullptr : &v);
+    std::string text = answer(r);
+    for (size_t k = 0; r > 0 && k < set.size(); ++k) {
+      unsigned events = 0;
+      for (int i = 0; i < 3; ++i)
+        if (FD_ISSET(set[k].fd, &sets[i])) events |= kBits[i];
+      if (events != 0) text += text_of(" s%d:", set[k].slot) + names_of(events);
+    }
+    return text;
+  };
+  return op;
+}
+
+std::optional<Op> epoll_waits(Model& m) {
+  int timeout = random_timeout(m);
+  int s = m.pick_kind({Kind::Epoll}, [&](int i) {
+    return timeout == 0 || m.may_watch({m.slots[i].file});
+  });
+  if (s < 0) return {};
+  uint32_t way = m.random.below(4);
+  static const char* const kWays[] = {"epoll_wait", "epoll_wait", "epoll_pwait", "epoll_pwait2"};
+  int mask = way >= 2 && timeout != 0 ? static_cast<int>(m.random.below(3)) : 0;
+  int max = m.file(s).entries.size() > 1 || m.random.one_in(2) ? 16 : 1;
+  Op op;
+  op.text = kWays[way] + text_of(" s%d at most %d", s, max);
+  if (timeout != 0)
+    op.holds = {{Use::Watch, m.slots[s].file}, {Use::Number, s}};
+  op.text += timeout < 0 ? " for ever" : text_of(" %d ms", timeout);
+  if (mask != 0) op.text += mask == 1 ? " keeps ending" : " lets ending through";
+  op.may_wait = timeout != 0;
+  op.run = [fd = m.slots[s].fd, timeout, way, mask, max] {
+    epoll_event events[16];
+    sigset_t signals = mask_of(mask == 1);
+    timespec t{0, timeout * 1000000l};
+    const sigset_t* with = mask != 0 ? &signals : nullptr;
+    int r = way < 2    ? epoll_wait(fd, events, max, timeout)
+            : way == 2 ? epoll_pwait(fd, events, max, timeout, with)
+                       : epoll_pwait2(fd, events, max, timeout < 0 ? nullptr : &t, with);
+    std::string text = answer(r);
+    if (r > 0)
+      std::sort(events, events + r, [](const epoll_event& a, const epoll_event& b) {
+        return a.data.u64 < b.data.u64;
+      });
+    for (int i = 0; i < r; ++i)
+      text += text_of(" e%lu:", events[i].data.u64) + names_of(events[i].events);
+    return text;
+  };
+  return op;
+}
+
+bool has_entry(Model& m, int epoll, int slot) {
+  for (const Entry& e : m.file(epoll).entries)
+    if (e.slot == slot && e.file == m.slots[slot].file) return true;
+  return false;
+}
+
+std::optional<Op> controls(Model& m) {
+  int s = m.pick_kind({Kind::Epoll}, [](int) { return true; });
+  if (s < 0) return {};
+  static const int kCalls[] = {EPOLL_CTL_ADD, EPOLL_CTL_ADD, EPOLL_CTL_ADD, EPOLL_CTL_MOD,
+                               EPOLL_CTL_MOD, EPOLL_CTL_DEL};
+  int call = m.random.of(kCalls);
+  bool fitting = !m.random.one_in(8);  // ADD of what is not there, the others of what is
+  bool waited = m.watched(m.slots[s].file);
+  int t = m.pick([&](int i) {
+    if (fitting && has_entry(m, s, i) != (call != EPOLL_CTL_ADD)) return false;
+    if (!waited || call != EPOLL_CTL_ADD) return true;
+    const File& f = m.file(i);
+    return f.kind != Kind::Epoll && m.may_watch({m.slots[i].file}) &&
+           (f.peer < 0 || !m.watched(f.peer));
+  });
+  if (t < 0) return {};
+  Kind kind = m.file(t).kind;
+  unsigned events = random_events(m);
+  if (m.random.one_in(4)) events |= EPOLLONESHOT;
+  // One direction alone, and a semaphore's reads: docs/compatibility.md.
+  if (m.random.one_in(3) && kind != Kind::Epoll && !m.file(t).semaphore) {
+    events |= EPOLLET | (kind == Kind::PipeIn || kind == Kind::PipeOut ? 0 : EPOLLIN | EPOLLOUT);
+  }
+  if (m.random.one_in(8) && call == EPOLL_CTL_ADD) events = (events & ~EPOLLONESHOT) | EPOLLEXCLUSIVE;
+  unsigned token = ++m.token;
+  static const char* const kNames[] = {"", "add", "del", "mod"};
+  Op op;
+  op.text = text_of("epoll_ctl s%d %s s%d", s, kNames[call], t);
+  if (call != EPOLL_CTL_DEL) op.text += text_of(" e%u:", token) + names_of(events);
+  op.may_wait = false;
+  auto done = std::make_shared<bool>(false);
+  op.run = [epoll = m.slots[s].fd, fd = m.slots[t].fd, call, events, token, done] {
+    epoll_event e{};
+    e.events = events;
+    e.data.u64 = token;
+    int r = epoll_ctl(epoll, call, fd, &e);
+    *done = r == 0;
+    return answer(r);
+  };
+  op.after = [&m, of = m.slots[s].file, entry = Entry{t, m.slots[t].file, events, token}, call,
+              done] {
+    if (!*done) return;
+    std::vector<Entry>& entries = m.files[static_cast<size_t>(of)].entries;
+    if (call != EPOLL_CTL_ADD)
+      std::erase_if(entries,
+                    [&](const Entry& e) { return e.slot == entry.slot && e.file == entry.file; });
+    if (call != EPOLL_CTL_DEL) entries.push_back(entry);
+  };
+  return op;
+}
+
+}  // namespace
+
+const std::vector<Weighted> kWatches = {
+    {20, polls}, {10, selects}, {30, epoll_waits}, {40, controls}};
+
+}  // namespace fuzz

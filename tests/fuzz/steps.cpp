@@ -1,0 +1,283 @@
+// See steps.h.
+#include "steps.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+// As in tests/preload/preload.h.
+struct start_request {
+  pthread_t* thread;
+  const pthread_attr_t* attr;
+  void* (*run)(void*);
+  void* argument;
+  int result;
+};
+extern "C" void JVM_StartThread(void* env, void* thread);
+
+namespace fuzz {
+
+bool start_thread(pthread_t* thread, void* (*run)(void*), void* argument) {
+  start_request r = {thread, nullptr, run, argument, -1};
+  JVM_StartThread(nullptr, &r);
+  return r.result == 0;
+}
+
+namespace {
+
+sem_t g_news;  // a worker is done
+thread_local Worker* t_self = nullptr;
+std::atomic<int> g_tasks{0};
+
+int index_of(int signal) {
+  if (signal == kEnding) return 0;
+  if (signal == restarting()) return 1;
+  return signal == last_call() ? 2 : 3;
+}
+
+void handler(int signal) {
+  int saved = errno;
+  if (t_self != nullptr) t_self->handled[index_of(signal)].fetch_add(1);
+  errno = saved;
+}
+
+void* work(void* argument) {
+  auto* self = static_cast<Worker*>(argument);
+  t_self = self;
+  if (gettid() >= 4 * 1024 * 1024) g_tasks.fetch_add(1);  // beyond what the kernel gives out
+  for (;;) {
+    while (sem_wait(&self->go) != 0) {
+    }
+    if (self->leaves) return nullptr;
+    if (self->op.run) self->result = self->op.run();
+    self->state.store(State::Done);
+    sem_post(&g_news);
+  }
+}
+
+// Plain threads, one on each processor: when they have answered, who was woken before them has run,
+// also where other programs want the processors.
+struct Canary {
+  sem_t asked, answers;
+};
+std::vector<Canary*> g_canaries;
+
+void* answer_always(void* argument) {
+  auto* c = static_cast<Canary*>(argument);
+  for (;;) {
+    while (sem_wait(&c->asked) != 0) {
+    }
+    sem_post(&c->answers);
+  }
+}
+
+void begin_canaries() {
+  cpu_set_t all;
+  sched_getaffinity(0, sizeof all, &all);
+  for (int cpu = 0; cpu < CPU_SETSIZE && g_canaries.size() < 4; ++cpu) {
+    if (!CPU_ISSET(cpu, &all)) continue;
+    auto* c = new Canary;
+    sem_init(&c->asked, 0, 0);
+    sem_init(&c->answers, 0, 0);
+    pthread_attr_t attributes;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_attr_init(&attributes);
+    pthread_attr_setaffinity_np(&attributes, sizeof one, &one);
+    pthread_t thread;
+    if (pthread_create(&thread, &attributes, answer_always, c) == 0) g_canaries.push_back(c);
+  }
+}
+
+void ask_canaries() {
+  for (Canary* c : g_canaries) sem_post(&c->asked);
+  for (Canary* c : g_canaries)
+    while (sem_wait(&c->answers) != 0) {
+    }
+}
+
+}  // namespace
+
+int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * int64_t{1000000000} + t.tv_nsec;
+}
+
+void sleep_ms(long ms) {
+  timespec t{ms / 1000, ms % 1000 * 1000000};
+  while (nanosleep(&t, &t) != 0 && errno == EINTR) {
+  }
+}
+
+std::string text_of(const char* format, ...) {
+  char buffer[400];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(buffer, sizeof buffer, format, list);
+  va_end(list);
+  return buffer;
+}
+
+std::string answer(long r) {
+  if (r >= 0) return std::to_string(r);
+  const char* name = strerrorname_np(errno);
+  return name != nullptr ? name : "errno " + std::to_string(errno);
+}
+
+std::string answer_in_part(long r, long all) {
+  return r <= 0 || r == all ? answer(r) : "part";
+}
+
+std::string checksum(const void* bytes, long size) {
+  uint32_t h = 2166136261u;
+  for (long i = 0; i < size; ++i) h = (h ^ static_cast<const uint8_t*>(bytes)[i]) * 16777619u;
+  return size > 0 ? text_of(" #%04x", h & 0xffff) : "";
+}
+
+void install_handlers(bool handle_pipe) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigaction(kEnding, &action, nullptr);
+  sigaction(last_call(), &action, nullptr);
+  action.sa_flags = SA_RESTART;
+  sigaction(restarting(), &action, nullptr);
+  if (!handle_pipe) action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, nullptr);
+  sigset_t taken;
+  sigemptyset(&taken);
+  sigaddset(&taken, kTaken);
+  sigaddset(&taken, for_descriptor());
+  pthread_sigmask(SIG_BLOCK, &taken, nullptr);
+}
+
+bool Steps::begin(int workers, int settle_ms, bool expect_tasks) {
+  settle_ms_ = settle_ms;
+  sem_init(&g_news, 0, 0);
+  begin_canaries();
+  for (int i = 0; i < workers; ++i) {
+    auto* w = new Worker;
+    w->number = i;
+    for (auto& n : w->handled) n.store(0);
+    sem_init(&w->go, 0, 0);
+    if (!start_thread(&w->thread, work, w)) return false;
+    workers_.push_back(w);
+    w->state.store(State::Busy);
+    sem_post(&w->go);
+    while (w->state.load() != State::Done) sem_wait(&g_news);
+    w->state.store(State::Idle);
+  }
+  return g_tasks.load() == (expect_tasks ? workers : 0);
+}
+
+Worker* Steps::idle() {
+  for (Worker* w : workers_)
+    if (w->state.load() == State::Idle) return w;
+  return nullptr;
+}
+
+int Steps::busy() const {
+  return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const Worker* w) {
+    return w->state.load() == State::Busy;
+  }));
+}
+
+// True: a worker has ended an operation. False: nothing came for so long, though all could run.
+bool Steps::wait_slice(int ms) {
+  int64_t until = now_ns() + ms * int64_t{1000000};
+  timespec t{until / 1000000000, until % 1000000000};
+  int r;
+  while ((r = sem_clockwait(&g_news, CLOCK_MONOTONIC, &t)) != 0 && errno == EINTR) {
+  }
+  if (r == 0) return true;
+  ask_canaries();
+  return sem_trywait(&g_news) == 0;
+}
+
+void Steps::settle(const Worker* given, bool stirs) {
+  int quiet = 0;
+  while (quiet < 3) {
+    if (wait_slice(std::max(settle_ms_ / 3, 1)))
+      quiet = 0;
+    else
+      ++quiet;
+    if (!stirs && busy() == 0 && (given == nullptr || given->state.load() == State::Done)) return;
+  }
+}
+
+void Steps::log_signals() {
+  static const char* const kNames[kSignals] = {"ending", "restarting", "last", "pipe"};
+  for (Worker* w : workers_)
+    for (int i = 0; i < kSignals; ++i) {
+      int n = w->handled[i].load();
+      if (n != w->logged[i]) printf("    w%d handled %s %d\n", w->number, kNames[i], n - w->logged[i]);
+      w->logged[i] = n;
+    }
+}
+
+void Steps::log_done() {
+  for (Worker* w : workers_) {
+    if (w->state.load() != State::Done) continue;
+    printf("    w%d %s = %s\n", w->number, w->op.text.c_str(), w->result.c_str());
+    if (w->op.after) w->op.after();
+    w->op = Op();
+    w->state.store(State::Idle);
+  }
+  log_signals();
+  fflush(stdout);
+}
+
+void Steps::step(Worker* w, Op op) {
+  ++number_;
+  if (w == nullptr) {
+    printf("%d driver %s\n", number_, op.text.c_str());
+    fflush(stdout);
+    std::string result = op.run();
+    printf("    = %s\n", result.c_str());
+    if (op.after) op.after();
+    if (busy() != 0 || op.stirs) settle(nullptr, op.stirs);
+  } else {
+    printf("%d w%d %s\n", number_, w->number, op.text.c_str());
+    fflush(stdout);
+    bool stirs = op.stirs;
+    w->op = std::move(op);
+    w->state.store(State::Busy);
+    sem_post(&w->go);
+    settle(w, stirs);
+  }
+  log_done();
+}
+
+bool Steps::finish() {
+  // One signal ends what waits; a second one tells of a lost first.
+  for (int round = 0; round < 100 && busy() != 0; ++round) {
+    printf("end %d\n", std::min(round, 2));
+    for (Worker* w : workers_)
+      if (w->state.load() == State::Busy)
+        pthread_kill(w->thread, w->op.takes_signal ? kTaken : last_call());
+    settle(nullptr, true);
+    log_done();
+  }
+  if (busy() != 0) return false;
+  for (Worker* w : workers_) {
+    w->leaves = true;
+    sem_post(&w->go);
+    pthread_join(w->thread, nullptr);
+  }
+  return true;
+}
+
+void Steps::describe_busy() const {
+  for (const Worker* w : workers_)
+    if (w->state.load() == State::Busy) printf("HANG w%d %s\n", w->number, w->op.text.c_str());
+  fflush(stdout);
+}
+
+}  // namespace fuzz
