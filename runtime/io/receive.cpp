@@ -111,7 +111,7 @@ long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&
       if (!peek) done += static_cast<size_t>(r);
       size_t have = peek ? static_cast<size_t>(r) : done;
       if (have >= size || at_mark(call)) return static_cast<long>(have);
-      if (!peek && !call.hold()) return static_cast<long>(done);
+      if (!peek && (ends_with_part(call) || !call.hold())) return static_cast<long>(done);
       if (!peek) continue;
       // A socket that is not the process's own is registered anew for each wait, and each time that
       // makes an event of the bytes that are there.

@@ -34,6 +34,11 @@ void limit_piece(BlockingCall* call) {
   if (!call->is(kTcp)) call->begin_limit_anew();
 }
 
+// After a part: the peer has reset the connection meanwhile. That is for the next call, which may
+// be a read: the next attempt would take it off the socket, and the read would see the end of the
+// stream. (Of a local stream the kernel's call takes it along too.)
+bool met_error(const BlockingCall& call) { return call.is(kTcp) && ready_now(call.fd(), 0); }
+
 // All of it, or what there was.
 inline long sent(const BlockingCall& call, long bytes) {
   if (bytes > 0) partner_sent(call.fd(), call.record());
@@ -58,7 +63,8 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
       // Only streams send a part (and a stream takes at least one byte, or says EAGAIN).
-      if (done >= size || r == 0 || !call.hold()) return sent(call, static_cast<long>(done));
+      if (done >= size || r == 0 || met_error(call) || !call.hold())
+        return sent(call, static_cast<long>(done));
       limit_piece(&call);
       continue;
     }
@@ -93,7 +99,8 @@ long send_message(int fd, const msghdr* m, int flags) {
                              rest.msg_iov->iov_len - offset, flags | MSG_DONTWAIT, nullptr, 0);
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
-      if (done >= size || r == 0 || !call.hold()) return sent(call, static_cast<long>(done));
+      if (done >= size || r == 0 || met_error(call) || !call.hold())
+        return sent(call, static_cast<long>(done));
       limit_piece(&call);
       // Descriptors and credentials went with the first byte.
       rest.msg_control = nullptr;

@@ -3,6 +3,7 @@
 // All of it on tasks only, outside any RuntimeEntry. Nothing allocates once a descriptor is known.
 #pragma once
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "io/descriptor.h"
 #include "platform/cleanup.h"
@@ -122,7 +123,13 @@ class BlockingCall {
   bool restarts() const { return restarts_; }
   // After a wait: a call that has done a part is over, because a handler has run, or the descriptor
   // has an error, which is for the next call (another attempt would take it off the socket).
-  bool ends_with_part() const { return restarts_ || ready_now(fd(), 0); }
+  bool ends_with_part() const {
+    if (restarts_) return true;
+    if (!ready_now(fd(), 0)) return false;
+    // Of a local stream the kernel's call takes it along.
+    if (kind() == kSocket && !is(kTcp)) socket_option(fd(), SO_ERROR);
+    return true;
+  }
   // A part is done and there is more to do: from here on the call holds its file, whatever the
   // number stands for. False: that is something else already, so the call ends with its part.
   bool hold();

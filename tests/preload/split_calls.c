@@ -241,6 +241,49 @@ static void slow_readers(void) {
   }
 }
 
+// ---- a call that ends with a part leaves the error that ended it to the next one
+static void reset(int fd) {
+  struct linger at_once = {1, 0};
+  CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0 && close(fd) == 0);
+}
+static void* leaves_errors(void* unused) {
+  int pair[2];
+  // Bytes and a reset: what there is of as many as asked for, then the error, not the end.
+  tcp_pair(pair);
+  CHECK(write(pair[1], "0123456789", 10) == 10);
+  reset(pair[1]);
+  char bytes[20];
+  CHECK(recv(pair[0], bytes, sizeof bytes, MSG_WAITALL) == 10);
+  CHECK(recv(pair[0], bytes, sizeof bytes, 0) == -1 && errno == ECONNRESET);
+  close(pair[0]);
+  // The peer has closed, and answers the first part by a reset.
+  for (int message = 0; message < 2; ++message) {
+    tcp_pair(pair);
+    int size = 50000;
+    CHECK(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size) == 0);
+    close(pair[1]);
+    struct iovec part = {g_bytes, LONG};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+    long r = message ? sendmsg(pair[0], &m, 0) : send(pair[0], g_bytes, LONG, 0);
+    CHECK(r > 0 && r < LONG);
+    struct pollfd p = {pair[0], POLLOUT, 0};
+    CHECK(poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0);
+    close(pair[0]);
+  }
+  // Local: that call has taken it.
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  struct transfer sending = {pair[0], 0, 0};
+  pthread_t sender = java(sends, &sending);
+  for (struct pollfd p = {pair[0], POLLOUT, 0}; poll(&p, 1, 0) != 0;) sched_yield();
+  sleep_ms(50);
+  close(pair[1]);
+  join(sender);
+  CHECK(sending.result > 0 && sending.result < LONG);
+  CHECK(recv(pair[0], bytes, sizeof bytes, 0) == 0);
+  close(pair[0]);
+  return unused;
+}
+
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
   g_file = memfd_create("file", MFD_CLOEXEC);
@@ -256,6 +299,7 @@ int main(void) {
   close(pair[1]);
   join(java(receives_all, pair));
   join(java(refused, NULL));
+  join(java(leaves_errors, NULL));
   ten_messages();
   slow_readers();
   return 0;
