@@ -151,7 +151,7 @@ static uint64_t next_look(uint32_t looks) {
 
 long BlockingCall::wait(uint32_t seen) {
   restarts_ = false;
-  Wait ready = make_ready(fd_, d_, life(), true);  // also what makes the timeouts known
+  Wait ready = make_ready(fd_, d_, life(), !waited_);  // also what makes the timeouts known
   // `seen` is of the number's word: on with another one from the start.
   if (WISP_UNLIKELY(ready == Wait::Ended)) return go_on_with_held() ? 0 : -EBADF;
   if (WISP_UNLIKELY(ready != Wait::Ready))
@@ -178,6 +178,7 @@ long BlockingCall::wait(uint32_t seen) {
   if (AfterSignal ran = handlers_.take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn))
     return after(ran);
   if (!count_caller(d_, life(), true)) return go_on_with_held() ? 0 : -EBADF;
+  waited_ = true;
   uint64_t until = deadline_;
   if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
     uint64_t look = next_look(looks_++);
@@ -202,6 +203,7 @@ long BlockingCall::wait(uint32_t seen) {
 // What wait() returns then.
 long BlockingCall::after(AfterSignal handlers) {
   restarts_ = handlers == AfterSignal::Restarts;
+  if (restarts_) waited_ = false;  // the kernel makes the call once more
   return begins_anew(handlers, deadline_) ? 0 : -EINTR;
 }
 

@@ -169,6 +169,7 @@ class BlockingCall {
   uint32_t looks_ = 0;    // of a wait whose end may have no event
   uint32_t in_vain_ = 0;  // events since something was done
   bool timed_ = false;    // deadline_ is known
+  bool waited_ = false;   // so it is a blocking one, whatever O_NONBLOCK says by now
   bool restarts_ = false;
   bool kept_ = false;  // fd_ is a kept duplicate
   // From the end of a life to the next wait the call stays inside the runtime: a signal sent after

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -235,7 +236,43 @@ static void* mixed(void* unused) {
   return unused;
 }
 
+// ---- a call that waits goes on to do so when O_NONBLOCK is set, and its number closed
+
+struct reader {
+  int fd;
+  atomic_int over;
+  long result;
+};
+static void* reads(void* argument) {
+  struct reader* r = argument;
+  char c;
+  r->result = read(r->fd, &c, 1);
+  r->over = 1;
+  return NULL;
+}
+static void* stays_blocking(void* unused) {
+  for (int shared = 0; shared < 2; ++shared) {
+    int pair[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    int copy = shared ? dup(pair[0]) : -1;
+    struct reader r = {.fd = pair[0]};
+    pthread_t thread = java(reads, &r);
+    sleep_ms(50);
+    CHECK(fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0);
+    close(pair[0]);
+    sleep_ms(50);
+    CHECK(!r.over);
+    CHECK(write(pair[1], "x", 1) == 1);
+    join(thread);
+    CHECK(r.result == 1);
+    close(pair[1]);
+    if (shared) close(copy);
+  }
+  return unused;
+}
+
 int main(void) {
+  join(java(stays_blocking, NULL));
   local_senders();
   receivers();
   join(java(refused, NULL));
