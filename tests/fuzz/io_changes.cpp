@@ -10,13 +10,21 @@
 
 namespace fuzz {
 
-namespace {
-
 // Not the numbers that somebody polls, nor instances that somebody waits in: docs/compatibility.md.
+// Nor a terminal whose other side is read: the kernel says EIO, and a moment later the end of file.
 bool may_close(Model& m, int slot) {
+  if (m.file(slot).kind == Kind::Terminal && m.file(slot).peer >= 0 &&
+      m.waits_anywhere(m.file(slot).peer))
+    return false;
+  // An entry of an epoll instance stays in the kernel's as long as a call on the closed number waits.
+  for (const File& f : m.files)
+    for (const Entry& e : f.entries)
+      if (e.file == m.slots[slot].file && m.waits_anywhere(e.file)) return false;
   return m.slots[slot].pinned == 0 &&
          (m.file(slot).kind != Kind::Epoll || !m.watched(m.slots[slot].file)) && m.wakes_one(slot);
 }
+
+namespace {
 
 std::optional<Op> closes(Model& m) {
   int s = m.pick([&](int i) { return may_close(m, i); });
@@ -93,10 +101,19 @@ std::optional<Op> replaces(Model& m) {
 }
 
 std::optional<Op> blocks_or_not(Model& m) {
-  int s = m.pick([&](int i) { return m.file(i).kind != Kind::Disk; });
+  // Who waits for a datagram when that changes, and then for no more of them: the kernel says that
+  // there are none, the runtime EAGAIN.
+  int s = m.pick([&](int i) {
+    Kind kind = m.file(i).kind;
+    return kind != Kind::Disk &&
+           (m.file(i).in == 0 || (kind != Kind::Datagram && kind != Kind::Packet && kind != Kind::Udp));
+  });
   if (s < 0) return {};
   bool on = m.random.one_in(2), by_ioctl = m.random.one_in(2);
   Op op;
+  op.begins = [&m, file = m.slots[s].file] {
+    if (m.waits_anywhere(file)) m.files[static_cast<size_t>(file)].begins_otherwise = true;
+  };
   op.text = text_of("%s s%d O_NONBLOCK %s", by_ioctl ? "FIONBIO" : "F_SETFL", s, on ? "on" : "off");
   op.may_wait = false;
   op.run = [fd = m.slots[s].fd, on, by_ioctl] {

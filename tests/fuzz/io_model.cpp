@@ -32,7 +32,7 @@ int Model::put(int fd, int file) {
 void Model::close_slot(int slot) {
   int gone = slots[slot].file;
   slots[slot] = Slot{};
-  if (waits_anywhere(gone)) files[static_cast<size_t>(gone)].renumbered = true;
+  if (waits_anywhere(gone)) files[static_cast<size_t>(gone)].begins_otherwise = true;
   if (--files[static_cast<size_t>(gone)].slots != 0) return;
   for (File& f : files)
     if (f.kind == Kind::Epoll && !waits_anywhere(gone))

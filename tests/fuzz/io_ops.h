@@ -10,6 +10,7 @@
 namespace fuzz {
 
 bool has_kind(Model& m, Kind kind);
+bool may_close(Model& m, int slot);
 std::string payload(Model& m, long size);
 std::function<void()> adds_load(Model& m, int slot, long size);
 bool cannot_be_seen_in_parts(Model& m, int slot);

@@ -23,10 +23,11 @@ std::optional<Op> sends_signal(Model& m) {
   const int kChoices[] = {kEnding, kEnding, restarting(), restarting(), kTaken};
   int signal = m.random.of(kChoices);
   if (signal == kTaken && !w->op.takes_signal && !m.random.one_in(4)) return {};
-  // A call that is begun anew takes what its number stands for by then, which others may wait for.
+  // A call that is begun anew takes what its number stands for by then, which others may wait for,
+  // and O_NONBLOCK as it is by then, which Wisp does not.
   for (const Hold& h : w->op.holds)
     if (signal == restarting() && h.use != Use::Number &&
-        m.files[static_cast<size_t>(h.which)].renumbered)
+        m.files[static_cast<size_t>(h.which)].begins_otherwise)
       return {};
   Op op;
   op.text = text_of("signal %s to w%d",

@@ -13,7 +13,7 @@
 
 #include <filesystem>
 
-#include "io_model.h"
+#include "io_ops.h"
 
 namespace fuzz {
 
@@ -76,7 +76,7 @@ void step(Model& m, Op op) {
 // Everything is closed, one by one: mostly that ends who waits.
 void close_all(Model& m) {
   for (int i = 0; i < kSlots; ++i) {
-    if (m.slots[i].file < 0 || m.slots[i].pinned != 0 || !m.wakes_one(i)) continue;
+    if (m.slots[i].file < 0 || !may_close(m, i)) continue;
     Op op;
     op.text = text_of("close s%d at the end", i);
     op.may_wait = false;

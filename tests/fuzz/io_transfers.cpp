@@ -169,6 +169,10 @@ std::optional<Op> long_write(Model& m) {
              : way == 3 ? send(fd, bytes.data(), bytes.size(), 0)
                         : sendmsg(fd, &message, 0);
     std::string text = answer_in_part(r, size);
+    // Whether it has left an error for the next call depends on how it is cut.
+    int error;
+    socklen_t length = sizeof error;
+    if (way == 2) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
     result->store(r);
     return text;
   };

@@ -203,8 +203,8 @@ bool Steps::wait_slice(int ms) {
 
 void Steps::settle(const Worker* given, bool stirs) {
   int quiet = 0;
-  while (quiet < 3) {
-    if (wait_slice(std::max(settle_ms_ / 3, 1)))
+  while (quiet < 2) {
+    if (wait_slice(std::max(settle_ms_ / 2, 1)))
       quiet = 0;
     else
       ++quiet;
@@ -256,15 +256,17 @@ void Steps::step(Worker* w, Op op) {
 }
 
 bool Steps::finish() {
-  // One signal ends what waits; a second one tells of a lost first.
-  for (int round = 0; round < 100 && busy() != 0; ++round) {
-    printf("end %d\n", std::min(round, 2));
-    for (Worker* w : workers_)
-      if (w->state.load() == State::Busy)
-        pthread_kill(w->thread, w->op.takes_signal ? kTaken : last_call());
-    settle(nullptr, true);
-    log_done();
-  }
+  // One signal ends what waits; a second one tells of a lost first. One by one: the end of a call
+  // may be what another one waits for.
+  for (int round = 0; round < 100 && busy() != 0; ++round)
+    for (Worker* w : workers_) {
+      if (w->state.load() != State::Busy) continue;
+      printf("end w%d%s\n", w->number, round != 0 ? " again" : "");
+      fflush(stdout);
+      pthread_kill(w->thread, w->op.takes_signal ? kTaken : last_call());
+      settle(nullptr, true);
+      log_done();
+    }
   if (busy() != 0) return false;
   for (Worker* w : workers_) {
     w->leaves = true;
