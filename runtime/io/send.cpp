@@ -39,6 +39,13 @@ void limit_piece(BlockingCall* call) {
 // stream. (Of a local stream the kernel's call takes it along too.)
 bool met_error(const BlockingCall& call) { return call.is(kTcp) && ready_now(call.fd(), 0); }
 
+// After a wait without a part: the peer has closed a local socket over unread bytes. The kernel's
+// waiting call says so (Linux's sock_alloc_send_pskb); another attempt meets the shutdown first
+// (EPIPE, and SIGPIPE).
+long local_error(const BlockingCall& call) {
+  return call.is(kTcp) ? 0 : socket_option(call.fd(), SO_ERROR);
+}
+
 // All of it, or what there was.
 inline long sent(const BlockingCall& call, long bytes) {
   if (bytes > 0) partner_sent(call.fd(), call.record());
@@ -70,7 +77,10 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
     }
     if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
     if (r == 0 && done != 0 && call.ends_with_part()) return static_cast<long>(done);
-    if (r == 0) continue;
+    if (r == 0) {
+      if (long error = local_error(call); WISP_UNLIKELY(error > 0)) return -error;
+      continue;
+    }
     if (r == BlockingCall::kMakeTheCall) {
       r = call.make(
           [&] { return send_once(call.fd(), p + done, size - done, flags, to, to_length); });
@@ -115,7 +125,10 @@ long send_message(int fd, const msghdr* m, int flags) {
     }
     if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
     if (r == 0 && done != 0 && call.ends_with_part()) return static_cast<long>(done);
-    if (r == 0) continue;
+    if (r == 0) {
+      if (long error = local_error(call); WISP_UNLIKELY(error > 0)) return -error;
+      continue;
+    }
     if (r == BlockingCall::kMakeTheCall && done == 0) {
       return call.make([&] { return send_message_once(call.fd(), m, flags); });
     }

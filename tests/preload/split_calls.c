@@ -246,6 +246,12 @@ static void reset(int fd) {
   struct linger at_once = {1, 0};
   CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0 && close(fd) == 0);
 }
+static void* sends_or_says(void* argument) {
+  struct transfer* t = argument;
+  t->result = send(t->fd, g_bytes, 100, 0);
+  if (t->result < 0) t->result = -errno;
+  return NULL;
+}
 static void* leaves_errors(void* unused) {
   int pair[2];
   // Bytes and a reset: what there is of as many as asked for, then the error, not the end.
@@ -281,6 +287,21 @@ static void* leaves_errors(void* unused) {
   CHECK(sending.result > 0 && sending.result < LONG);
   CHECK(recv(pair[0], bytes, sizeof bytes, 0) == 0);
   close(pair[0]);
+  // One that waits for its first byte says it; EPIPE if the close came before it waited.
+  for (int tries = 0; tries < 5; ++tries) {
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    for (int size = 4096; size > 0; size /= 2)
+      while (send(pair[0], g_bytes, size, MSG_DONTWAIT) > 0) {
+      }
+    sending = (struct transfer){pair[0], 0, 0};
+    sender = java(sends_or_says, &sending);
+    sleep_ms(50 << tries);
+    close(pair[1]);
+    join(sender);
+    close(pair[0]);
+    if (sending.result == -ECONNRESET) break;
+  }
+  CHECK(sending.result == -ECONNRESET);
   return unused;
 }
 
