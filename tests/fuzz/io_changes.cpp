@@ -47,6 +47,9 @@ std::optional<Op> shuts(Model& m) {
                       [&](int i) { return m.wakes_one(i); });
   if (s < 0) return {};
   if (m.file(s).kind == Kind::Listener && !m.random.one_in(4)) return {};
+  // A sender on a local socket is told by nobody; it looks again after 25 ms, later after 0.8 s.
+  if (m.file(s).kind != Kind::Tcp && (m.file(s).out != 0 || (m.peer(s) != nullptr && m.peer(s)->out != 0)))
+    return {};
   static const int kHows[] = {SHUT_RD, SHUT_WR, SHUT_WR, SHUT_RDWR};
   static const char* const kNames[] = {"in", "out", "both"};
   int how = m.random.of(kHows);
@@ -58,7 +61,7 @@ std::optional<Op> shuts(Model& m) {
 }
 
 std::optional<Op> duplicates(Model& m) {
-  if (m.free_slots() < 1) return {};
+  if (m.free_slots() < 1 || m.edges) return {};
   int s = m.pick([](int) { return true; });
   if (s < 0) return {};
   bool by_fcntl = m.random.one_in(3);
@@ -80,7 +83,7 @@ std::optional<Op> duplicates(Model& m) {
 std::optional<Op> replaces(Model& m) {
   int to = m.pick([&](int i) { return may_close(m, i); });
   int from = m.pick([&](int i) { return i != to; });
-  if (to < 0 || from < 0) return {};
+  if (to < 0 || from < 0 || m.edges) return {};
   bool three = m.random.one_in(2);
   Op op;
   op.text = text_of("%s s%d over s%d", three ? "dup3" : "dup2", from, to);

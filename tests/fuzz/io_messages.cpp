@@ -117,7 +117,7 @@ std::optional<Op> send_message(Model& m) {
                       [&](int i) { return m.may_wait_out(i); });
   if (s < 0) return {};
   int passed = -1;
-  if (m.file(s).kind != Kind::Tcp && m.random.one_in(2))
+  if (m.file(s).kind != Kind::Tcp && !m.edges && m.random.one_in(2))
     passed = m.pick_kind({Kind::PipeIn, Kind::PipeOut, Kind::Tcp, Kind::Local, Kind::Datagram},
                          [&](int i) {
                            int f = m.slots[i].file;
@@ -194,7 +194,7 @@ std::optional<Op> receive_message(Model& m) {
 std::optional<Op> several(Model& m) {
   bool sends = m.random.one_in(2);
   int s = m.pick_kind(kSockets, [&](int i) {
-    return sends ? m.may_wait_out(i) && cannot_be_seen_in_parts(m, i) : m.may_wait_in(i);
+    return sends ? m.file(i).kind != Kind::Udp && m.may_wait_out(i) && cannot_be_seen_in_parts(m, i) : m.may_wait_in(i);
   });
   if (s < 0) return {};
   static const int kFlags[] = {0, MSG_WAITFORONE, MSG_DONTWAIT};

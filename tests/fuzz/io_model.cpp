@@ -87,6 +87,7 @@ bool Model::may_watch(std::vector<int> wanted) const {
   if (std::adjacent_find(wanted.begin(), wanted.end()) != wanted.end()) return false;
   for (int w : wanted) {
     const File& f = files[static_cast<size_t>(w)];
+    if (f.kind == Kind::Child && files[static_cast<size_t>(waits)].in != 0) return false;
     // Who reads or writes there might be quicker; an edge goes to one of two.
     if (f.in != 0 || f.out != 0 || watched(w)) return false;
     if (f.peer >= 0 && std::binary_search(wanted.begin(), wanted.end(), f.peer)) return false;

@@ -76,13 +76,16 @@ struct ChildProcess {
 
 class Model {
  public:
-  explicit Model(uint64_t seed) : random(seed) {
+  Model(uint64_t seed, bool with_edges) : random(seed), edges(with_edges) {
     locks = add_file(Kind::Disk);
     add_file(Kind::Disk);
     waits = add_file(Kind::Child);
   }
   Random random;
   Steps steps;
+  // Edge-triggered entries are used, and nothing that hands an instance or an entry over to the
+  // kernel, which reports once more what is ready (docs/compatibility.md). Else the other way round.
+  const bool edges;
   std::vector<File> files;
   Slot slots[kSlots];
   ChildProcess child;

@@ -110,7 +110,7 @@ std::optional<Op> sleeps(Model& m) {
 
 // A child that ends when its command pipe is closed.
 std::optional<Op> child_begins(Model& m) {
-  if (m.child.pid != 0) return {};
+  if (m.child.pid != 0 || m.edges) return {};
   Op op;
   op.text = "child";
   op.may_wait = false;
@@ -166,6 +166,10 @@ std::optional<Op> child_file(Model& m) {
 
 std::optional<Op> child_waits(Model& m) {
   if (m.child.pid <= 0 || m.files[static_cast<size_t>(m.waits)].in != 0) return {};
+  // Its pidfd says HUP once it is waited for.
+  for (int i = 0; i < kSlots; ++i)
+    if (m.slots[i].file >= 0 && m.file(i).kind == Kind::Child && m.watched(m.slots[i].file))
+      return {};
   int by = m.pick_kind({Kind::Child}, [](int) { return true; });
   uint32_t way = m.random.below(by >= 0 ? 6 : 5);
   static const char* const kWays[] = {"waitpid",          "waitpid of any", "waitpid WNOHANG",

@@ -1,7 +1,8 @@
 // Random I/O by threads, one operation at a time: what each of them returns, and who is woken by
 // what, has to be the same on plain threads and under Wisp. See steps.h and ./run.
-//   io_steps SEED [--steps N] [--settle MS]
-// EXPECT_TASKS in the environment: the threads have to be tasks.
+//   io_steps SEED [--steps N] [--settle MS] [--edges]
+// --edges: with edge-triggered entries of epoll instances, of which some are known to be reported
+// twice after they have been added. EXPECT_TASKS in the environment: the threads have to be tasks.
 // Exit codes: 0, 1 descriptors left or lost, 2 usage, 3 something hangs, 4 not the threads asked for.
 #include <dirent.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ namespace {
 struct Arguments {
   uint64_t seed = 0;
   int steps = 60, settle = 15;
+  bool edges = false;
 } g_arguments;
 int g_result = 0;
 
@@ -104,7 +106,7 @@ void warm_up(Model& m) {
 }
 
 void* drive(void*) {
-  Model m(g_arguments.seed);
+  Model m(g_arguments.seed, g_arguments.edges);
   char folder[] = "/tmp/io_steps.XXXXXX";
   m.folder = mkdtemp(folder);
   int workers = 3 + static_cast<int>(m.random.below(4));
@@ -145,12 +147,14 @@ void* drive(void*) {
 int main(int count, char** words) {
   using fuzz::g_arguments;
   if (count < 2) {
-    fprintf(stderr, "usage: io_steps SEED [--steps N] [--settle MS]\n");
+    fprintf(stderr, "usage: io_steps SEED [--steps N] [--settle MS] [--edges]\n");
     return 2;
   }
   g_arguments.seed = strtoull(words[1], nullptr, 10);
   for (int i = 2; i < count; ++i) {
-    if (i + 1 < count && strcmp(words[i], "--steps") == 0)
+    if (strcmp(words[i], "--edges") == 0)
+      g_arguments.edges = true;
+    else if (i + 1 < count && strcmp(words[i], "--steps") == 0)
       g_arguments.steps = atoi(words[++i]);
     else if (i + 1 < count && strcmp(words[i], "--settle") == 0)
       g_arguments.settle = atoi(words[++i]);

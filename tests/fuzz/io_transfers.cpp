@@ -187,7 +187,7 @@ std::optional<Op> long_write(Model& m) {
 
 // As many small messages as there is room for.
 std::optional<Op> fill(Model& m) {
-  int s = m.pick_kind({Kind::Local, Kind::Datagram, Kind::Packet, Kind::Tcp}, [&](int i) {
+  int s = m.pick_kind({Kind::Local, Kind::Datagram, Kind::Packet}, [&](int i) {
     return m.may_wait_out(i) && m.peer(i) != nullptr && cannot_be_seen_in_parts(m, i);
   });
   if (s < 0) return {};
@@ -217,7 +217,7 @@ std::optional<Op> fill(Model& m) {
 std::optional<Op> send_to_full(Model& m) {
   int s = m.pick([&](int i) {
     const File& f = m.file(i);
-    return is_socket(f.kind) && f.choked && f.out == 0 && !m.watched(m.slots[i].file) &&
+    return is_socket(f.kind) && f.kind != Kind::Tcp && f.choked && f.out == 0 && !m.watched(m.slots[i].file) &&
            m.peer(i) != nullptr && cannot_be_seen_in_parts(m, i) && f.choker->load() != kNotYet;
   });
   if (s < 0) return {};
