@@ -136,6 +136,9 @@ std::optional<Op> limits(Model& m) {
   int option = m.random.one_in(2) ? SO_RCVTIMEO : SO_SNDTIMEO;
   int ms = m.random.one_in(2) ? 5 : 0;
   Op op;
+  op.begins = [&m, file = m.slots[s].file] {
+    if (m.waits_anywhere(file)) m.files[static_cast<size_t>(file)].begins_otherwise = true;
+  };
   op.text = text_of("%s s%d %d ms", option == SO_RCVTIMEO ? "SO_RCVTIMEO" : "SO_SNDTIMEO", s, ms);
   op.may_wait = false;
   op.run = [fd = m.slots[s].fd, option, ms] {

@@ -46,7 +46,7 @@ struct File {
   bool connected = true;
   bool local_listener = false;
   bool semaphore = false;
-  bool begins_otherwise = false;  // its number or O_NONBLOCK was changed while somebody waited
+  bool begins_otherwise = false;  // its number, O_NONBLOCK or limit was changed while somebody waited
   long loaded = 0;  // what small writes have put there, about, since it was emptied
   // A long write stands in it, or as many small ones as it takes: how much fits of it is not
   // compared, so that nothing but all of it is read.

@@ -24,7 +24,7 @@ std::optional<Op> sends_signal(Model& m) {
   int signal = m.random.of(kChoices);
   if (signal == kTaken && !w->op.takes_signal && !m.random.one_in(4)) return {};
   // A call that is begun anew takes what its number stands for by then, which others may wait for,
-  // and O_NONBLOCK as it is by then, which Wisp does not.
+  // and O_NONBLOCK and the time limit as they are by then, which Wisp does not.
   for (const Hold& h : w->op.holds)
     if (signal == restarting() && h.use != Use::Number &&
         m.files[static_cast<size_t>(h.which)].begins_otherwise)

@@ -284,7 +284,7 @@ std::optional<Op> drain(Model& m) {
     std::string end = answer(r);
     bool over = last->load() != kNotYet;
     long rest = total - before - (over ? std::max(last->load(), 0l) : 0);
-    return text_of("%srest %ld, ", over ? "" : "stuck, ", over ? rest : -1) + end;
+    return text_of("%srest %ld, ", over ? "" : "stuck, ", over ? std::max(rest, -1l) : -1) + end;
   };
   op.after = [&m, from] {
     File& f = m.files[static_cast<size_t>(from)];
