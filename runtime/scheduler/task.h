@@ -88,8 +88,8 @@ struct alignas(kCacheLine) WispTask {
   std::atomic<uint64_t> handlers_begun{0};
   bool deep_part = false;               // dead: its stack may hold what deep calls have left
   std::atomic<uint32_t> join_state{0};  // sync/join.h
-  bool block_used = false;  // the TLS block has had a thread before
-  char name[16] = {};       // as pthread_setname_np left it
+  bool block_used = false;              // the TLS block has had a thread before
+  char name[16] = {};                   // as pthread_setname_np left it
   // PR_SET_TIMERSLACK of prctl(2), ns, and what 0 sets it to: noted only.
   uint64_t timer_slack = 0, first_timer_slack = 0;
   uint64_t java_id = 0;                  // Thread.getId() of its Java thread; 0 = unknown

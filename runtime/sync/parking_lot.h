@@ -63,8 +63,8 @@ class ParkingLot {
   static bool cancel(Waiter* w, WakeReason reason);
   // cancel(Interrupted) and wake: what pthread_kill does to a parked task.
   static void interrupt(WispTask* task);
-  // Wakes up to `wake` waiters of `from` and moves up to `move` more to the queue of `to`, which may
-  // be the same: they stay where they are and count as moved.
+  // Wakes up to `wake` waiters of `from` and moves up to `move` more to the queue of `to`, which
+  // may be the same: they stay where they are and count as moved.
   static uint32_t requeue(const void* from, const void* to, uint32_t wake, uint32_t move,
                           uint32_t* moved);
 

@@ -16,7 +16,8 @@ bool may_close(Model& m, int slot) {
   if (m.file(slot).kind == Kind::Terminal && m.file(slot).peer >= 0 &&
       m.waits_anywhere(m.file(slot).peer))
     return false;
-  // An entry of an epoll instance stays in the kernel's as long as a call on the closed number waits.
+  // An entry of an epoll instance stays in the kernel's as long as a call on the closed number
+  // waits.
   for (const File& f : m.files)
     for (const Entry& e : f.entries)
       if (e.file == m.slots[slot].file && m.waits_anywhere(e.file)) return false;
@@ -43,12 +44,14 @@ std::optional<Op> closes(Model& m) {
 }
 
 std::optional<Op> shuts(Model& m) {
-  int s = m.pick_kind({Kind::Local, Kind::Tcp, Kind::Datagram, Kind::Packet, Kind::Udp, Kind::Listener},
-                      [&](int i) { return m.wakes_one(i); });
+  int s =
+      m.pick_kind({Kind::Local, Kind::Tcp, Kind::Datagram, Kind::Packet, Kind::Udp, Kind::Listener},
+                  [&](int i) { return m.wakes_one(i); });
   if (s < 0) return {};
   if (m.file(s).kind == Kind::Listener && !m.random.one_in(4)) return {};
   // A sender on a local socket is told by nobody; it looks again after 25 ms, later after 0.8 s.
-  if (m.file(s).kind != Kind::Tcp && (m.file(s).out != 0 || (m.peer(s) != nullptr && m.peer(s)->out != 0)))
+  if (m.file(s).kind != Kind::Tcp &&
+      (m.file(s).out != 0 || (m.peer(s) != nullptr && m.peer(s)->out != 0)))
     return {};
   static const int kHows[] = {SHUT_RD, SHUT_WR, SHUT_WR, SHUT_RDWR};
   static const char* const kNames[] = {"in", "out", "both"};
@@ -108,8 +111,8 @@ std::optional<Op> blocks_or_not(Model& m) {
   // there are none, the runtime EAGAIN.
   int s = m.pick([&](int i) {
     Kind kind = m.file(i).kind;
-    return kind != Kind::Disk &&
-           (m.file(i).in == 0 || (kind != Kind::Datagram && kind != Kind::Packet && kind != Kind::Udp));
+    return kind != Kind::Disk && (m.file(i).in == 0 || (kind != Kind::Datagram &&
+                                                        kind != Kind::Packet && kind != Kind::Udp));
   });
   if (s < 0) return {};
   bool on = m.random.one_in(2), by_ioctl = m.random.one_in(2);
@@ -130,8 +133,9 @@ std::optional<Op> blocks_or_not(Model& m) {
 }
 
 std::optional<Op> limits(Model& m) {
-  int s = m.pick_kind({Kind::Local, Kind::Tcp, Kind::Datagram, Kind::Packet, Kind::Udp, Kind::Listener},
-                      [](int) { return true; });
+  int s =
+      m.pick_kind({Kind::Local, Kind::Tcp, Kind::Datagram, Kind::Packet, Kind::Udp, Kind::Listener},
+                  [](int) { return true; });
   if (s < 0) return {};
   int option = m.random.one_in(2) ? SO_RCVTIMEO : SO_SNDTIMEO;
   int ms = m.random.one_in(2) ? 5 : 0;
@@ -226,9 +230,8 @@ std::optional<Op> accepts(Model& m) {
 }
 
 std::optional<Op> connects(Model& m) {
-  int s = m.pick_kind({Kind::Listener}, [&](int i) {
-    return m.file(i).out == 0 && m.file(i).pending.size() < 5;
-  });
+  int s = m.pick_kind({Kind::Listener},
+                      [&](int i) { return m.file(i).out == 0 && m.file(i).pending.size() < 5; });
   if (s < 0 || m.free_slots() < 1) return {};
   int of = m.slots[s].file;
   bool local = m.file(s).local_listener;
@@ -264,8 +267,8 @@ std::optional<Op> connects(Model& m) {
 }  // namespace
 
 const std::vector<Weighted> kChanges = {
-    {24, closes}, {14, shuts},  {12, duplicates}, {8, replaces},  {12, blocks_or_not},
-    {10, limits}, {5, low_water}, {12, asks},     {16, accepts},  {16, connects},
+    {24, closes}, {14, shuts},    {12, duplicates}, {8, replaces}, {12, blocks_or_not},
+    {10, limits}, {5, low_water}, {12, asks},       {16, accepts}, {16, connects},
 };
 
 }  // namespace fuzz

@@ -124,17 +124,17 @@ std::optional<Op> udp_pair(Model& m) {
 std::optional<Op> terminal_pair(Model& m) {
   if (m.free_slots() < 2) return {};
   bool raw = !m.random.one_in(3);
-  Op op = pair(m, raw ? "raw terminal" : "terminal", Kind::Terminal, Kind::Terminal,
-               [raw](int* ends) {
-                 if (openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr) != 0) return -1;
-                 termios t;
-                 tcgetattr(ends[1], &t);
-                 if (raw)
-                   cfmakeraw(&t);
-                 else  // what is put in or echoed would come in parts
-                   t.c_lflag &= ~static_cast<tcflag_t>(ECHO), t.c_oflag &= ~tcflag_t{OPOST};
-                 return tcsetattr(ends[1], TCSANOW, &t);
-               });
+  Op op =
+      pair(m, raw ? "raw terminal" : "terminal", Kind::Terminal, Kind::Terminal, [raw](int* ends) {
+        if (openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr) != 0) return -1;
+        termios t;
+        tcgetattr(ends[1], &t);
+        if (raw)
+          cfmakeraw(&t);
+        else  // what is put in or echoed would come in parts
+          t.c_lflag &= ~static_cast<tcflag_t>(ECHO), t.c_oflag &= ~tcflag_t{OPOST};
+        return tcsetattr(ends[1], TCSANOW, &t);
+      });
   op.stirs = true;
   return op;
 }

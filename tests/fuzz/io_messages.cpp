@@ -84,8 +84,8 @@ std::optional<Op> receive(Model& m) {
     std::string bytes(static_cast<size_t>(size), 0);
     sockaddr_storage a;
     socklen_t length = sizeof a;
-    long r = from ? recvfrom(fd, bytes.data(), bytes.size(), flags,
-                             reinterpret_cast<sockaddr*>(&a), &length)
+    long r = from ? recvfrom(fd, bytes.data(), bytes.size(), flags, reinterpret_cast<sockaddr*>(&a),
+                             &length)
                   : recv(fd, bytes.data(), bytes.size(), flags);
     return answer(r) + checksum(bytes.data(), std::min(r, size));
   };
@@ -194,7 +194,8 @@ std::optional<Op> receive_message(Model& m) {
 std::optional<Op> several(Model& m) {
   bool sends = m.random.one_in(2);
   int s = m.pick_kind(kSockets, [&](int i) {
-    return sends ? m.file(i).kind != Kind::Udp && m.may_wait_out(i) && cannot_be_seen_in_parts(m, i) : m.may_wait_in(i);
+    return sends ? m.file(i).kind != Kind::Udp && m.may_wait_out(i) && cannot_be_seen_in_parts(m, i)
+                 : m.may_wait_in(i);
   });
   if (s < 0) return {};
   static const int kFlags[] = {0, MSG_WAITFORONE, MSG_DONTWAIT};
@@ -232,15 +233,18 @@ std::optional<Op> move(Model& m) {
                  ? m.pick_kind({Kind::Disk}, [](int) { return true; })
                  : m.pick_kind({Kind::PipeIn, Kind::Local, Kind::Tcp}, [&](int i) {
                      return m.may_wait_in(i) && (!from_pipe || m.file(i).kind == Kind::PipeIn) &&
-                            m.slots[i].file != m.slots[to].file && m.file(i).peer != m.slots[to].file;
+                            m.slots[i].file != m.slots[to].file &&
+                            m.file(i).peer != m.slots[to].file;
                    });
   if (from < 0) return {};
   static const size_t kSizes[] = {3, 500};
   size_t size = m.random.of(kSizes);
   Op op;
   op.text = text_of("%s s%d to s%d %zu",
-                    way == Way::Splice ? "splice" : way == Way::Tee ? "tee" : "sendfile", from, to,
-                    size);
+                    way == Way::Splice ? "splice"
+                    : way == Way::Tee  ? "tee"
+                                       : "sendfile",
+                    from, to, size);
   op.holds = {{Use::Out, m.slots[to].file}};
   if (way != Way::SendFile) op.holds.push_back({Use::In, m.slots[from].file});
   op.begins = adds_load(m, to, 5000);
@@ -256,8 +260,8 @@ std::optional<Op> move(Model& m) {
 }  // namespace
 
 const std::vector<Weighted> kMessages = {
-    {24, receive}, {16, send_small}, {12, send_message}, {16, receive_message}, {10, several},
-    {12, move},
+    {24, receive},         {16, send_small}, {12, send_message},
+    {16, receive_message}, {10, several},    {12, move},
 };
 
 }  // namespace fuzz

@@ -46,17 +46,18 @@ struct File {
   bool connected = true;
   bool local_listener = false;
   bool semaphore = false;
-  bool begins_otherwise = false;  // its number, O_NONBLOCK or limit was changed while somebody waited
+  bool begins_otherwise =
+      false;        // its number, O_NONBLOCK or limit was changed while somebody waited
   long loaded = 0;  // what small writes have put there, about, since it was emptied
   // A long write stands in it, or as many small ones as it takes: how much fits of it is not
   // compared, so that nothing but all of it is read.
   bool choked = false;
-  bool takeable = false;  // it ends as a long write does
-  long choked_before = 0;                        // so much for certain
-  std::shared_ptr<std::atomic<long>> choker;     // what the last write returned; kNotYet
-  unsigned long identity[2] = {};                // st_dev, st_ino
+  bool takeable = false;                      // it ends as a long write does
+  long choked_before = 0;                     // so much for certain
+  std::shared_ptr<std::atomic<long>> choker;  // what the last write returned; kNotYet
+  unsigned long identity[2] = {};             // st_dev, st_ino
   std::vector<int> pending, accepted;  // of a listener: files whose other end is not known yet
-  std::vector<Entry> entries;  // of an epoll instance
+  std::vector<Entry> entries;          // of an epoll instance
 };
 
 struct Slot {
@@ -84,7 +85,8 @@ class Model {
   Random random;
   Steps steps;
   // Edge-triggered entries are used, and nothing that hands an instance or an entry over to the
-  // kernel, which reports once more what is ready (docs/compatibility.md). Else the other way round.
+  // kernel, which reports once more what is ready (docs/compatibility.md). Else the other way
+  // round.
   const bool edges;
   std::vector<File> files;
   Slot slots[kSlots];
@@ -96,7 +98,7 @@ class Model {
   std::string fifo_path;
   bool fifo_read = false, fifo_written = false;  // opened, or about to be
   int fifo_reader = -1, fifo_writer = -1;        // the files
-  int serial = 0;  // of what is written
+  int serial = 0;                                // of what is written
   int names = 0;
   unsigned token = 0;
 

@@ -31,7 +31,9 @@ std::optional<Op> sends_signal(Model& m) {
       return {};
   Op op;
   op.text = text_of("signal %s to w%d",
-                    signal == kEnding ? "ending" : signal == kTaken ? "taken" : "restarting",
+                    signal == kEnding  ? "ending"
+                    : signal == kTaken ? "taken"
+                                       : "restarting",
                     w->number);
   op.may_wait = false;
   op.stirs = true;
@@ -172,8 +174,8 @@ std::optional<Op> child_waits(Model& m) {
       return {};
   int by = m.pick_kind({Kind::Child}, [](int) { return true; });
   uint32_t way = m.random.below(by >= 0 ? 6 : 5);
-  static const char* const kWays[] = {"waitpid",          "waitpid of any", "waitpid WNOHANG",
-                                      "waitid WNOWAIT",   "waitid",         "waitid by pidfd"};
+  static const char* const kWays[] = {"waitpid",        "waitpid of any", "waitpid WNOHANG",
+                                      "waitid WNOWAIT", "waitid",         "waitid by pidfd"};
   Op op;
   op.text = kWays[way];
   op.may_wait = way != 2;
@@ -262,9 +264,8 @@ std::optional<Op> opens_fifo(Model& m) {
 }
 
 std::optional<Op> terminal_control(Model& m) {
-  int s = m.pick_kind({Kind::Terminal}, [&](int i) {
-    return !m.watched(m.slots[i].file) && m.file(i).out == 0;
-  });
+  int s = m.pick_kind({Kind::Terminal},
+                      [&](int i) { return !m.watched(m.slots[i].file) && m.file(i).out == 0; });
   if (s < 0) return {};
   uint32_t way = m.random.below(2);
   Op op;
@@ -297,8 +298,8 @@ std::optional<Op> names(Model& m) {
 }  // namespace
 
 const std::vector<Weighted> kOthers = {
-    {30, sends_signal}, {3, signals_process}, {4, masks},      {6, takes_signal}, {5, sleeps},
-    {3, child_begins},  {4, child_ends},      {2, child_file}, {6, child_waits},  {10, locks},
+    {30, sends_signal}, {3, signals_process},  {4, masks},      {6, takes_signal}, {5, sleeps},
+    {3, child_begins},  {4, child_ends},       {2, child_file}, {6, child_waits},  {10, locks},
     {10, opens_fifo},   {3, terminal_control}, {3, names},
 };
 

@@ -3,7 +3,8 @@
 //   io_steps SEED [--steps N] [--settle MS] [--edges]
 // --edges: with edge-triggered entries of epoll instances, of which some are known to be reported
 // twice after they have been added. EXPECT_TASKS in the environment: the threads have to be tasks.
-// Exit codes: 0, 1 descriptors left or lost, 2 usage, 3 something hangs, 4 not the threads asked for.
+// Exit codes: 0, 1 descriptors left or lost, 2 usage, 3 something hangs, 4 not the threads asked
+// for.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +38,8 @@ int open_descriptors() {
 
 std::optional<Op> choose(Model& m) {
   static const std::vector<std::pair<int, const std::vector<Weighted>*>> kGroups = {
-      {12, &kMaking}, {30, &kTransfers}, {16, &kMessages},
-      {18, &kWatches}, {18, &kChanges},  {14, &kOthers}};
+      {12, &kMaking},  {30, &kTransfers}, {16, &kMessages},
+      {18, &kWatches}, {18, &kChanges},   {14, &kOthers}};
   for (int tries = 0; tries < 400; ++tries) {
     uint32_t n = m.random.below(108);
     const std::vector<Weighted>* group = nullptr;
@@ -68,8 +69,7 @@ void step(Model& m, Op op) {
   std::vector<Worker*> idle;
   for (Worker* w : m.steps.workers())
     if (w->state.load() == State::Idle) idle.push_back(w);
-  Worker* w =
-      idle.empty() ? nullptr : idle[m.random.below(static_cast<uint32_t>(idle.size()))];
+  Worker* w = idle.empty() ? nullptr : idle[m.random.below(static_cast<uint32_t>(idle.size()))];
   // Who may run it without waiting: mostly the driver where somebody waits, else either.
   if (!op.may_wait && (w == nullptr || m.random.one_in(2))) w = nullptr;
   m.steps.step(w, held(m, std::move(op)));

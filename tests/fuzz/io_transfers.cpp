@@ -28,7 +28,8 @@ std::string payload(Model& m, long size) {
 std::function<void()> adds_load(Model& m, int slot, long size) {
   File& f = m.file(slot);
   long load = f.kind == Kind::Datagram || f.kind == Kind::Packet ? 4000 : size;
-  return [&m, file = m.slots[slot].file, load] { m.files[static_cast<size_t>(file)].loaded += load; };
+  return
+      [&m, file = m.slots[slot].file, load] { m.files[static_cast<size_t>(file)].loaded += load; };
 }
 
 // Nobody waits for bytes at the other end who could be woken by a first part of them.
@@ -42,9 +43,9 @@ namespace {
 constexpr char kEnd[] = "~~end of a long write~~";
 constexpr long kEndSize = sizeof kEnd - 1;
 
-const auto kReadable = {Kind::Local,  Kind::Datagram, Kind::Packet,  Kind::Tcp,      Kind::Udp,
-                        Kind::PipeIn, Kind::Event,    Kind::Timer,   Kind::Terminal, Kind::Inotify,
-                        Kind::Disk,   Kind::SignalQueue};
+const auto kReadable = {Kind::Local,    Kind::Datagram, Kind::Packet, Kind::Tcp,
+                        Kind::Udp,      Kind::PipeIn,   Kind::Event,  Kind::Timer,
+                        Kind::Terminal, Kind::Inotify,  Kind::Disk,   Kind::SignalQueue};
 
 // What one read brought, without what differs from run to run.
 std::string received(Kind kind, const char* bytes, long r) {
@@ -64,7 +65,7 @@ std::optional<Op> small_read(Model& m) {
   if (s < 0) return {};
   Kind kind = m.file(s).kind;
   static const long kSizes[] = {1, 5, 100, 5000};
-  long size = kind == Kind::Event || kind == Kind::Timer ? 8
+  long size = kind == Kind::Event || kind == Kind::Timer           ? 8
               : kind == Kind::Inotify || kind == Kind::SignalQueue ? 500
                                                                    : m.random.of(kSizes);
   bool vector = m.random.one_in(3) && size > 8;
@@ -217,8 +218,9 @@ std::optional<Op> fill(Model& m) {
 std::optional<Op> send_to_full(Model& m) {
   int s = m.pick([&](int i) {
     const File& f = m.file(i);
-    return is_socket(f.kind) && f.kind != Kind::Tcp && f.choked && f.out == 0 && !m.watched(m.slots[i].file) &&
-           m.peer(i) != nullptr && cannot_be_seen_in_parts(m, i) && f.choker->load() != kNotYet;
+    return is_socket(f.kind) && f.kind != Kind::Tcp && f.choked && f.out == 0 &&
+           !m.watched(m.slots[i].file) && m.peer(i) != nullptr && cannot_be_seen_in_parts(m, i) &&
+           f.choker->load() != kNotYet;
   });
   if (s < 0) return {};
   int file = m.slots[s].file;
@@ -268,7 +270,7 @@ std::optional<Op> drain(Model& m) {
       pollfd p{fd, POLLIN, 0};
       errno = EAGAIN;
       bool over = last->load() != kNotYet;
-      r = !pipe                               ? recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT)
+      r = !pipe                              ? recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT)
           : poll(&p, 1, 0) == 1 && p.revents ? read(fd, bytes.data(), bytes.size())
                                              : -1;
       if (r > 0) {
@@ -302,8 +304,7 @@ std::optional<Op> take(Model& m) {
   int from = m.file(s).peer;
   File& f = m.files[static_cast<size_t>(from)];
   // One that has ended in the middle has no end.
-  if (!f.takeable || f.choker->load() != kNotYet)
-    return {};
+  if (!f.takeable || f.choker->load() != kNotYet) return {};
   static const size_t kSizes[] = {3000, 70000, 1000000};
   size_t size = m.random.of(kSizes);
   Op op;
@@ -341,7 +342,7 @@ std::optional<Op> take(Model& m) {
 }  // namespace
 
 const std::vector<Weighted> kTransfers = {
-    {30, small_read}, {30, small_write}, {6, count_up}, {4, set_timer},   {8, long_write},
+    {30, small_read}, {30, small_write}, {6, count_up}, {4, set_timer}, {8, long_write},
     {4, fill},        {6, send_to_full}, {8, drain},    {8, take},
 };
 

@@ -20,10 +20,11 @@ std::string names_of(unsigned events) {
   static const struct {
     unsigned bit;
     const char* name;
-  } kNames[] = {{EPOLLIN, "in"},        {EPOLLOUT, "out"},         {EPOLLPRI, "pri"},
-                {EPOLLERR, "err"},      {EPOLLHUP, "hup"},         {EPOLLRDHUP, "rdhup"},
-                {POLLNVAL, "nval"},     {EPOLLET, "edge"},         {EPOLLONESHOT, "oneshot"},
-                {EPOLLEXCLUSIVE, "exclusive"}};
+  } kNames[] = {{EPOLLIN, "in"},           {EPOLLOUT, "out"},
+                {EPOLLPRI, "pri"},         {EPOLLERR, "err"},
+                {EPOLLHUP, "hup"},         {EPOLLRDHUP, "rdhup"},
+                {POLLNVAL, "nval"},        {EPOLLET, "edge"},
+                {EPOLLONESHOT, "oneshot"}, {EPOLLEXCLUSIVE, "exclusive"}};
   std::string s;
   for (const auto& n : kNames)
     if ((events & n.bit) != 0) s += (s.empty() ? "" : "|") + std::string(n.name);
@@ -160,9 +161,8 @@ std::optional<Op> selects(Model& m) {
 
 std::optional<Op> epoll_waits(Model& m) {
   int timeout = random_timeout(m);
-  int s = m.pick_kind({Kind::Epoll}, [&](int i) {
-    return timeout == 0 || m.may_watch({m.slots[i].file});
-  });
+  int s = m.pick_kind({Kind::Epoll},
+                      [&](int i) { return timeout == 0 || m.may_watch({m.slots[i].file}); });
   if (s < 0) return {};
   uint32_t way = m.random.below(4);
   static const char* const kWays[] = {"epoll_wait", "epoll_wait", "epoll_pwait", "epoll_pwait2"};
@@ -170,8 +170,7 @@ std::optional<Op> epoll_waits(Model& m) {
   int max = m.file(s).entries.size() > 1 || m.random.one_in(2) ? 16 : 1;
   Op op;
   op.text = kWays[way] + text_of(" s%d at most %d", s, max);
-  if (timeout != 0)
-    op.holds = {{Use::Watch, m.slots[s].file}, {Use::Number, s}};
+  if (timeout != 0) op.holds = {{Use::Watch, m.slots[s].file}, {Use::Number, s}};
   op.text += timeout < 0 ? " for ever" : text_of(" %d ms", timeout);
   if (mask != 0) op.text += mask == 1 ? " keeps ending" : " lets ending through";
   op.may_wait = timeout != 0 || m.edges;  // the driver may be no task
@@ -185,9 +184,8 @@ std::optional<Op> epoll_waits(Model& m) {
                        : epoll_pwait2(fd, events, max, timeout < 0 ? nullptr : &t, with);
     std::string text = answer(r);
     if (r > 0)
-      std::sort(events, events + r, [](const epoll_event& a, const epoll_event& b) {
-        return a.data.u64 < b.data.u64;
-      });
+      std::sort(events, events + r,
+                [](const epoll_event& a, const epoll_event& b) { return a.data.u64 < b.data.u64; });
     for (int i = 0; i < r; ++i)
       text += text_of(" e%lu:", events[i].data.u64) + names_of(events[i].events);
     return text;
@@ -204,8 +202,8 @@ bool has_entry(Model& m, int epoll, int slot) {
 std::optional<Op> controls(Model& m) {
   int s = m.pick_kind({Kind::Epoll}, [](int) { return true; });
   if (s < 0) return {};
-  static const int kCalls[] = {EPOLL_CTL_ADD, EPOLL_CTL_ADD, EPOLL_CTL_ADD, EPOLL_CTL_MOD,
-                               EPOLL_CTL_MOD, EPOLL_CTL_DEL};
+  static const int kCalls[] = {EPOLL_CTL_ADD, EPOLL_CTL_ADD, EPOLL_CTL_ADD,
+                               EPOLL_CTL_MOD, EPOLL_CTL_MOD, EPOLL_CTL_DEL};
   int call = m.random.of(kCalls);
   bool fitting = !m.random.one_in(8);  // ADD of what is not there, the others of what is
   bool waited = m.watched(m.slots[s].file);
@@ -226,7 +224,8 @@ std::optional<Op> controls(Model& m) {
   if (m.edges && m.random.one_in(2) && kind != Kind::Epoll && !m.file(t).semaphore) {
     events |= EPOLLET | (kind == Kind::PipeIn || kind == Kind::PipeOut ? 0 : EPOLLIN | EPOLLOUT);
   }
-  if (!m.edges && m.random.one_in(8) && call == EPOLL_CTL_ADD) events = (events & ~EPOLLONESHOT) | EPOLLEXCLUSIVE;
+  if (!m.edges && m.random.one_in(8) && call == EPOLL_CTL_ADD)
+    events = (events & ~EPOLLONESHOT) | EPOLLEXCLUSIVE;
   unsigned token = ++m.token;
   static const char* const kNames[] = {"", "add", "del", "mod"};
   Op op;

@@ -132,9 +132,7 @@ std::string answer(long r) {
   return name != nullptr ? name : "errno " + std::to_string(errno);
 }
 
-std::string answer_in_part(long r, long all) {
-  return r <= 0 || r == all ? answer(r) : "part";
-}
+std::string answer_in_part(long r, long all) { return r <= 0 || r == all ? answer(r) : "part"; }
 
 std::string checksum(const void* bytes, long size) {
   uint32_t h = 2166136261u;
@@ -217,7 +215,8 @@ void Steps::log_signals() {
   for (Worker* w : workers_)
     for (int i = 0; i < kSignals; ++i) {
       int n = w->handled[i].load();
-      if (n != w->logged[i]) printf("    w%d handled %s %d\n", w->number, kNames[i], n - w->logged[i]);
+      if (n != w->logged[i])
+        printf("    w%d handled %s %d\n", w->number, kNames[i], n - w->logged[i]);
       w->logged[i] = n;
     }
 }

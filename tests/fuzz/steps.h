@@ -30,17 +30,17 @@ struct Op {
   std::function<void()> after;       // on the driver, once it is done
   std::vector<Hold> holds;
   bool may_wait = true;
-  bool stirs = false;  // something may come of it later, though nobody waits
+  bool stirs = false;         // something may come of it later, though nobody waits
   bool takes_signal = false;  // waits for kTaken
 };
 
 // Signals of the program; each has a handler that counts.
-inline const int kEnding = SIGUSR1;                 // without SA_RESTART
-inline int restarting() { return SIGRTMIN + 5; }    // with it
-inline int last_call() { return SIGRTMIN + 6; }     // without, never blocked: ends what still waits
-inline const int kTaken = SIGUSR2;                  // blocked everywhere, for sigwait
+inline const int kEnding = SIGUSR1;               // without SA_RESTART
+inline int restarting() { return SIGRTMIN + 5; }  // with it
+inline int last_call() { return SIGRTMIN + 6; }   // without, never blocked: ends what still waits
+inline const int kTaken = SIGUSR2;                // blocked everywhere, for sigwait
 inline int for_descriptor() { return SIGRTMIN + 7; }  // the same, for signalfd
-constexpr int kSignals = 4;                         // ending, restarting, last call, SIGPIPE
+constexpr int kSignals = 4;                           // ending, restarting, last call, SIGPIPE
 
 enum class State { Idle, Busy, Done };
 

@@ -134,7 +134,8 @@ TEST(SyncFutex, RequeueMoves) {
     EXPECT_EQ(3, ours(&from, FUTEX_CMP_REQUEUE, 1, number(2), &to, 1));
     // To itself: the kernel counts them and leaves them there.
     EXPECT_EQ(2, ours(&to, FUTEX_REQUEUE, 0, number(9), &to));
-    // Whoever is moved counts without the comparison, too (futex_requeue in kernel/futex/requeue.c).
+    // Whoever is moved counts without the comparison, too (futex_requeue in
+    // kernel/futex/requeue.c).
     EXPECT_EQ(2, ours(&to, FUTEX_REQUEUE, 0, number(9), &from));
     EXPECT_EQ(2, ours(&from, FUTEX_REQUEUE, 0, number(2), &to));
     EXPECT_EQ(1, ours(&from, FUTEX_WAKE, 10));

@@ -6,7 +6,7 @@ import wisp.it.WispCase;
 @WispCase(timeoutSeconds = 120)
 public final class StepsOfThreads {
     public static void main(String[] args) throws Exception {
-        RandomSteps.print(1, 3, "monitors", "locks", "queues", "synchronizers", "lives", "pools");
+        RandomSteps.print(1, 2, "monitors", "locks", "queues", "synchronizers", "lives", "pools");
         System.exit(0);
     }
 }
