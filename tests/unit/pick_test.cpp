@@ -18,6 +18,7 @@ class Pick : public testing::TestWithParam<bool> {
   void SetUp() override {
     clock_calibrate();
     carriers_[0].alone = GetParam();
+    carriers_[0].worker = &worker_;
     carriers_[1].index = 1;
     g_scheduler.carriers = carriers_;
     g_scheduler.carrier_count = GetParam() ? 1 : 2;
@@ -56,6 +57,7 @@ class Pick : public testing::TestWithParam<bool> {
     return t;
   }
 
+  Worker worker_;
   Carrier carriers_[2];
   Carrier* c_ = &carriers_[0];
   std::vector<WispTask> tasks_ = std::vector<WispTask>(128);
