@@ -69,7 +69,10 @@ class Spread {
     }
     // Known at both ends, so the window before was one of these, too.
     if (before.idle_us == 0 || seen.idle_us == 0 || now_us < not_before_us_) return false;
-    on_ = 100 * (seen.idle_us - before.idle_us) >= kIdlePercent * passed;
+    // That clock goes back where a processor's sleep turns out to be a wait for a disk (Linux,
+    // get_cpu_idle_time_us).
+    uint64_t idle = seen.idle_us > before.idle_us ? seen.idle_us - before.idle_us : 0;
+    on_ = 100 * idle >= kIdlePercent * passed;
     if (on_) began_us_ = now_us;
     enough_ = 0;
     return on_;

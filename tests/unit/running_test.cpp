@@ -37,10 +37,9 @@ TEST(MachineIdle, GoesOnAtMostAsFastAsAllProcessors) {
   uint64_t after = machine_idle_us();
   std::chrono::microseconds passed = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - start);
-  EXPECT_GE(after, before);
-  // 10 ms for each processor are its step.
+  // It may go back a little. 10 ms for each processor are its step.
   uint64_t most = static_cast<uint64_t>(online_processors() * (passed.count() + 20'000));
-  EXPECT_LE(after - before, most);
+  EXPECT_LE(after, before + most);
 }
 
 TEST(RunningThreads, CountsThoseThatRunAndThoseThatWaitForIt) {

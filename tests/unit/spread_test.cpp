@@ -57,6 +57,15 @@ TEST(Spread, AsksForTheIdleTimeWhereItMatters) {
   }
 }
 
+TEST(Spread, IdleTimeMayGoBack) {
+  Process p;
+  p.idle = 10'000'000;
+  for (int i = 0; i < 20; ++i) {
+    p.idle -= 100'000;
+    EXPECT_FALSE(p.window(50, 95, 0));
+  }
+}
+
 TEST(Spread, AsLongAsOneProcessorWouldNotDo) {
   Process p;
   ASSERT_EQ(p.until(true, 50, 95, 30), 2);
