@@ -39,11 +39,11 @@ void limit_piece(BlockingCall* call) {
 // stream. (Of a local stream the kernel's call takes it along too.)
 bool met_error(const BlockingCall& call) { return call.is(kTcp) && ready_now(call.fd(), 0); }
 
-// After a wait without a part: the peer has closed a local socket over unread bytes. The kernel's
-// waiting call says so (Linux's sock_alloc_send_pskb); another attempt meets the shutdown first
-// (EPIPE, and SIGPIPE).
-long local_error(const BlockingCall& call) {
-  return call.is(kTcp) ? 0 : socket_option(call.fd(), SO_ERROR);
+// After a wait, when nothing has been sent: the peer has closed a local socket over unread bytes.
+// The kernel's waiting call says so (Linux's sock_alloc_send_pskb); another attempt meets the
+// shutdown first (EPIPE, and SIGPIPE).
+long local_error(const BlockingCall& call, size_t done) {
+  return done != 0 || call.is(kTcp) ? 0 : socket_option(call.fd(), SO_ERROR);
 }
 
 // All of it, or what there was.
@@ -78,7 +78,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
     if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
     if (r == 0 && done != 0 && call.ends_with_part()) return static_cast<long>(done);
     if (r == 0) {
-      if (long error = local_error(call); WISP_UNLIKELY(error > 0)) return -error;
+      if (long error = local_error(call, done); WISP_UNLIKELY(error > 0)) return -error;
       continue;
     }
     if (r == BlockingCall::kMakeTheCall) {
@@ -126,7 +126,7 @@ long send_message(int fd, const msghdr* m, int flags) {
     if (r == -EAGAIN) r = full_elsewhere(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
     if (r == 0 && done != 0 && call.ends_with_part()) return static_cast<long>(done);
     if (r == 0) {
-      if (long error = local_error(call); WISP_UNLIKELY(error > 0)) return -error;
+      if (long error = local_error(call, done); WISP_UNLIKELY(error > 0)) return -error;
       continue;
     }
     if (r == BlockingCall::kMakeTheCall && done == 0) {

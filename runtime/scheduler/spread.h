@@ -6,8 +6,8 @@
 // the machine idle, and a sixth more requests without that (docs/performance-io.md, "Two workers on
 // one processor").
 //
-// But what two workers do on two processors they wake each other more often for, and each wake-up
-// of a halted processor costs some 20 us. Where one processor is enough for all that the process
+// But what two workers do on two processors they wake each other more often for, which takes
+// processor time. Where one processor is enough for all that the process
 // does (event loops behind a load generator that is the slower one) they are better together, and
 // where the others are busy nothing is to be gained. So: only while the workers were seen on one
 // processor, and others were idle meanwhile; and not for longer than the process needs more than
@@ -46,7 +46,6 @@ class Spread {
     uint64_t idle_us;          // of all processors; 0: not known
   };
 
-  bool on() const { return on_; }
   bool due(uint64_t now_us) const { return now_us - since_us_ >= kWindowUs; }
   // At the end of a window: whether the idle time has to be asked for, which is a system call.
   bool asks(uint64_t looks, uint64_t together) const {

@@ -11,22 +11,12 @@
 
 #include <algorithm>
 
-// As in tests/preload/preload.h.
-struct start_request {
-  pthread_t* thread;
-  const pthread_attr_t* attr;
-  void* (*run)(void*);
-  void* argument;
-  int result;
-};
-extern "C" void JVM_StartThread(void* env, void* thread);
+#include "fake_jvm.h"
 
 namespace fuzz {
 
 bool start_thread(pthread_t* thread, void* (*run)(void*), void* argument) {
-  start_request r = {thread, nullptr, run, argument, -1};
-  JVM_StartThread(nullptr, &r);
-  return r.result == 0;
+  return start_java(thread, nullptr, run, argument) == 0;
 }
 
 namespace {

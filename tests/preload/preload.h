@@ -15,14 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-struct start_request {
-  pthread_t* thread;
-  const pthread_attr_t* attr;
-  void* (*run)(void*);
-  void* argument;
-  int result;
-};
-void JVM_StartThread(void* env, void* thread);
+#include "by_kernel.h"
+#include "fake_jvm.h"
 
 #define CHECK(what)                                                                \
   do {                                                                             \
@@ -32,13 +26,6 @@ void JVM_StartThread(void* env, void* thread);
     }                                                                              \
   } while (0)
 
-// Starts a "Java" thread: a task under Wisp.
-static inline int start_java(pthread_t* thread, const pthread_attr_t* attr, void* (*run)(void*),
-                             void* argument) {
-  struct start_request r = {thread, attr, run, argument, -1};
-  JVM_StartThread(NULL, &r);
-  return r.result;
-}
 static inline pthread_t java(void* (*run)(void*), void* argument) {
   pthread_t thread;
   CHECK(start_java(&thread, NULL, run, argument) == 0);
@@ -74,25 +61,6 @@ static inline struct timespec started(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return t;
-}
-
-// Of the kernel thread that the caller is on: what syscall(2), the function, may answer otherwise.
-static inline long by_kernel(long number, long a, long b, long c) {
-#if defined(__x86_64__)
-  long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c)
-                   : "rcx", "r11", "memory");
-  return result;
-#else
-  register long x8 __asm__("x8") = number;
-  register long x0 __asm__("x0") = a;
-  register long x1 __asm__("x1") = b;
-  register long x2 __asm__("x2") = c;
-  __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
-  return x0;
-#endif
 }
 
 // A signal again and again until it is told to stop: on a busy machine the first may come before

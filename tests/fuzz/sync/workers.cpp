@@ -2,17 +2,8 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
+#include "fake_jvm.h"
 #include "sync/signals.h"
-
-// Of tests/preload/fake_jvm.c.
-struct start_request {
-  pthread_t* thread;
-  const pthread_attr_t* attr;
-  void* (*run)(void*);
-  void* argument;
-  int result;
-};
-extern "C" void JVM_StartThread(void* env, void* thread);
 
 namespace steps {
 
@@ -123,9 +114,7 @@ void* worker_main(void* argument) {
 int start_thread(Kind kind, pthread_t* thread, const pthread_attr_t* attributes,
                  void* (*run)(void*), void* argument) {
   if (kind == Kind::Native) return pthread_create(thread, attributes, run, argument);
-  start_request r{thread, attributes, run, argument, -1};
-  JVM_StartThread(nullptr, &r);
-  return r.result;
+  return ::start_java(thread, attributes, run, argument);
 }
 
 bool World::start_worker(Kind kind, int index, const pthread_attr_t* attributes, const char* how) {
