@@ -73,12 +73,12 @@ void each_other_processor(const Carrier* but, F&& f) {
   }
 }
 
-// here: where its waker runs on, or -1.
-void keep_apart(Worker* w, int here) {
+// on: the carrier it is woken for, or null. here: where its waker runs, or -1.
+void keep_apart(Worker* w, const Carrier* on, int here) {
   ProcessorSet busy = {};
   bool any = here >= 0;
   busy.add(here);
-  each_other_processor(w->carrier, [&](int processor) {
+  each_other_processor(on, [&](int processor) {
     busy.add(processor);
     any = true;
   });
@@ -91,7 +91,7 @@ void placement_before_wake(Worker* sleeper) {
   int here = current_processor();
   sleeper->waker_processor = here;
   if (kept_apart()) {
-    keep_apart(sleeper, here);
+    keep_apart(sleeper, sleeper->carrier, here);
     return;
   }
   int left = g_keep_off.load(std::memory_order_relaxed);
@@ -104,10 +104,13 @@ void placement_before_wake(Worker* sleeper) {
 }
 
 void placement_before_hand_over(Worker* sleeper) {
-  if (kept_apart()) keep_apart(sleeper, -1);
+  if (kept_apart()) keep_apart(sleeper, sleeper->carrier, -1);
 }
 
-void placement_before_wait(Worker* self) { placement_before_hand_over(self); }
+// Its carrier is not looked at: who chooses it from now on binds it to one.
+void placement_before_wait(Worker* self) {
+  if (kept_apart()) keep_apart(self, nullptr, -1);
+}
 
 void placement_after_wake(Worker* self) {
   int waker = self->waker_processor;

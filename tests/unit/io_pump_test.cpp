@@ -1,8 +1,10 @@
 // The pump as the place where idle workers wait: an interrupt of the waiting poll belongs to the
-// worker that was chosen, whoever else looks at the pump or comes into it meanwhile.
+// worker that was chosen, whoever else looks at the pump or comes into it meanwhile; and who goes in
+// there is kept off other workers' processors.
 #include <thread>
 
 #include "scheduler/internal.h"
+#include "scheduler/placement.h"
 #include "sync/sleep.h"
 #include "unit/io_support.h"
 
@@ -110,6 +112,33 @@ TEST(IoPump, EveryInterruptReachesItsWorker) {
   // Tasks that still wait use what lies on this stack.
   if (left != 0) abort();
   close_fd(quiet.in), close_fd(quiet.out);
+}
+
+// Who is chosen for a carrier on its way into the pump is bound by another worker just then: what it
+// asks about the others must not read that (ThreadSanitizer).
+TEST(IoPump, WorkersKeptApart) {
+  constexpr int kRounds = 100;
+  start_scheduler();
+  std::atomic<bool> over{false};
+  std::thread apart([&] {  // SysMonitor thinks otherwise, four times a second
+    for (; !over; usleep(1000)) g_kept_apart = true;
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    TcpPair tcp;
+    run_tasks({[&] {
+                 char got[100];
+                 while (io::read(tcp.b, got, sizeof got) > 0) continue;
+               },
+               [&] {
+                 if (i % 2 != 0) usleep(200);
+                 EXPECT_EQ(io::write(tcp.a, "wisp", 4), 4);
+                 close_fd(tcp.a);
+               }});
+    close_fd(tcp.b);
+  }
+  over = true;
+  apart.join();
+  g_kept_apart = false;
 }
 
 }  // namespace
