@@ -1,6 +1,6 @@
 // The pump as the place where idle workers wait: an interrupt of the waiting poll belongs to the
-// worker that was chosen, whoever else looks at the pump or comes into it meanwhile; and who goes in
-// there is kept off other workers' processors.
+// worker that was chosen, whoever else looks at the pump or comes into it meanwhile; and who goes
+// in there is kept off other workers' processors.
 #include <thread>
 
 #include "scheduler/internal.h"
@@ -114,8 +114,8 @@ TEST(IoPump, EveryInterruptReachesItsWorker) {
   close_fd(quiet.in), close_fd(quiet.out);
 }
 
-// Who is chosen for a carrier on its way into the pump is bound by another worker just then: what it
-// asks about the others must not read that (ThreadSanitizer).
+// Who is chosen for a carrier on its way into the pump is bound by another worker just then: what
+// it asks about the others must not read that (ThreadSanitizer).
 TEST(IoPump, WorkersKeptApart) {
   constexpr int kRounds = 100;
   start_scheduler();
