@@ -129,6 +129,10 @@ class Run(unittest.TestCase):
         self.assertEqual(machine["jdks"][0]["label"], JDK)
         self.assertEqual(machine["cores"], len(os.sched_getaffinity(0)))
         text = (self.folder / "report.md").read_text()
+        setting = Path("/proc/sys/kernel/sched_autogroup_enabled")
+        if setting.exists():
+            shares = "a share for each session" if setting.read_text() == "1\n" else "no shares by session"
+            self.assertIn(f"{machine['kernel']} ({shares})", text)
         for word in (machine["kernel"], machine["cpu"], machine["commit"], "--runs 2", "invented for this test"):
             self.assertIn(word, text)
 

@@ -33,6 +33,15 @@ def load():
     return [round(one, 2) for one in os.getloadavg()]
 
 
+def autogroup():
+    """Whether the kernel gives each session an equal share (CONFIG_SCHED_AUTOGROUP): each of PostgreSQL's processes is
+    one, so each gets as much as a whole server, and the tails change (docs/performance-io.md). None: no such kernel."""
+    try:
+        return Path("/proc/sys/kernel/sched_autogroup_enabled").read_text().strip() == "1"
+    except OSError:
+        return None
+
+
 def describe(jdks, arguments):
     return {
         "date": time.strftime("%Y-%m-%d %H:%M %Z"),
@@ -40,6 +49,7 @@ def describe(jdks, arguments):
         "cores": jvm.processors(),
         "memory_gib": memory_gib(),
         "kernel": f"{platform.system()} {platform.release()}",
+        "autogroup": autogroup(),
         "libc": " ".join(platform.libc_ver()),
         "jdks": [{"label": j.label, "version": j.version, "vendor": j.vendor, "home": j.home} for j in jdks],
         "library": str(jvm.library()),
@@ -55,7 +65,8 @@ def rows(machine):
     yield "JDK", "; ".join(f"{j['label']} ({j['vendor']})" for j in machine["jdks"])
     yield "processor", f"{machine['cpu']}, {machine['cores']} cores for us"
     yield "memory", f"{machine['memory_gib']} GiB"
-    yield "kernel, C library", f"{machine['kernel']}, {machine['libc']}"
+    groups = {True: " (a share for each session)", False: " (no shares by session)"}.get(machine.get("autogroup"), "")
+    yield "kernel, C library", f"{machine['kernel']}{groups}, {machine['libc']}"
     yield "Wisp", f"{machine['commit']}, {machine['library']}"
     yield "options", " ".join(machine["arguments"]) or "none"
     yield "date", machine["date"]
