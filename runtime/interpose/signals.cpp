@@ -78,6 +78,12 @@ WISP_EXPORT int raise(int sig) noexcept {
   return error_answer(signal_task(task, sig));
 }
 
+// By the number of any of its threads the process is meant (kill(2), Linux).
+WISP_EXPORT int kill(pid_t pid, int sig) noexcept {
+  real::ensure();
+  return real::kill(known_tid(pid) != nullptr ? kernel::getpid() : pid, sig);
+}
+
 WISP_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return change_mask(how, set, old);
 }

@@ -176,6 +176,9 @@ WISP_EXPORT long syscall(long number, ...) {
       break;
     case SYS_sigaltstack:
       return sigaltstack(reinterpret_cast<const stack_t*>(a), reinterpret_cast<stack_t*>(b));
+    case SYS_kill:
+      if (known_tid(static_cast<int>(a)) != nullptr) a = kernel::getpid();
+      break;
     case SYS_tgkill:
       if (long result; a == kernel::getpid() && signal_task(b, c, &result)) return answer(result);
       break;

@@ -1,7 +1,9 @@
 // A thread from pthread_create to pthread_join, with everything POSIX says happens on the way.
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <threads.h>
 
 #include "preload.h"
@@ -185,6 +187,28 @@ static void is_dead(void) {
   CHECK(pthread_join(t, &result) == 0 && result == (void*)8);
 }
 
+// kill(2) takes the number of any thread for its process.
+static atomic_int g_hups;
+static void counts_hups(int sig) { g_hups += sig == SIGHUP; }
+static void* tells_its_number(void* number) {
+  *(atomic_int*)number = (int)syscall(SYS_gettid);
+  while (*(atomic_int*)number != 0) sleep_ms(1);
+  return NULL;
+}
+static void is_meant_as_process(void) {
+  CHECK(signal(SIGHUP, counts_hups) != SIG_ERR);
+  atomic_int number = 0;
+  pthread_t t = java(tells_its_number, &number);
+  while (number == 0) sleep_ms(1);
+  CHECK(kill(number, 0) == 0 && kill(number, SIGHUP) == 0);
+  CHECK(syscall(SYS_kill, number, 0) == 0);
+  struct timespec sent = started();
+  while (g_hups == 0 && ms_since(&sent) < 10000) sleep_ms(1);
+  CHECK(g_hups == 1);
+  number = 0;
+  join(t);
+}
+
 static void* detaches_itself(void* argument) {
   pthread_attr_t own;
   int state = -1;
@@ -250,6 +274,7 @@ int main(void) {
 
   join(java(creates_children, NULL));
   is_dead();
+  is_meant_as_process();
   char c;
   java(detaches_itself, &ends[1]);
   CHECK(read(ends[0], &c, 1) == 1);
