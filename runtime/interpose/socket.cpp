@@ -8,6 +8,7 @@
 #include "interpose/descriptor_entry.h"
 #include "io/descriptor.h"
 #include "io/transfer.h"
+#include "io/wait.h"
 
 using namespace wisp;
 
@@ -103,6 +104,15 @@ WISP_EXPORT int connect(int fd, const sockaddr* address, socklen_t length) {
     return real::connect(fd, address, length);
   }
   return static_cast<int>(answer(io::connect(fd, address, length)));
+}
+
+// A sender on a local socket is woken in the kernel, but epoll says nothing (io/wait.cpp). Who
+// waits at the other end of it, shut down for receiving, looks by himself.
+WISP_EXPORT int shutdown(int fd, int how) noexcept {
+  real::ensure();
+  int r = real::shutdown(fd, how);
+  if (r == 0 && how != SHUT_RD && interposing()) io::look_again(fd, io::Direction::Out);
+  return r;
 }
 
 WISP_EXPORT int setsockopt(int fd, int level, int option, const void* value,

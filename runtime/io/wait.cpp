@@ -107,6 +107,13 @@ void wake_parked(std::atomic<uint32_t>* word, uint32_t n) {
   });
 }
 
+void look_again(int fd, Direction direction) {
+  Descriptor* d = descriptor_find(fd);
+  if (d == nullptr) return;
+  RuntimeEntry entry;
+  word_move(word_of(d, direction), ~0u);
+}
+
 void WakeDuty::woken(Descriptor* d, Direction direction) {
   of_ = nullptr;
   if (direction != Direction::In) return;
@@ -143,7 +150,7 @@ Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_
 
 // A sender on a local socket is woken in the kernel when its side, or the peer's other one, is shut
 // down; but for epoll there is nothing (Linux's unix_poll says neither OUT nor HUP then): until
-// when it waits before it tries again.
+// when it waits before it tries again. (Where the number is shut down in this process, look_again.)
 static uint64_t next_look(uint32_t looks) {
   constexpr uint64_t kFirstNs = 25'000'000, kDoublings = 5;
   return monotonic_ns() + (kFirstNs << std::min<uint64_t>(looks, kDoublings));

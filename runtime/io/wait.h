@@ -78,6 +78,9 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters, uint32_
 // wait that follows finds out whether the number still stands for the same file.
 bool ready_now(int fd, short events);
 
+// Who waits for that direction of the number tries again. Any thread.
+void look_again(int fd, Direction direction);
+
 inline uint32_t word_value(const std::atomic<uint32_t>& word) {
   // acquire: what the pump knew when it moved the word.
   return word.load(std::memory_order_acquire) & ~1u;
