@@ -43,6 +43,9 @@ struct ThreadSelf {
   // Plain kernel threads: deferred signals, blocked in the kernel meanwhile
   // (signal/task_signals.h). A worker's, and so a task's, are in Worker::deferred. Owner only.
   std::atomic<uint64_t> deferred_signals{0};
+  // Plain kernel threads in a wait that has to compare anew when a handler has run: its
+  // Waiter::wake (sync/futex.cpp). Owner only.
+  std::atomic<uint32_t>* compares = nullptr;
 };
 
 #if WISP_SWITCH_FS

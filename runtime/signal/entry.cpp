@@ -190,10 +190,15 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
   const Action* a = action_for_delivery(sig);
   if (a == nullptr) return;
   // A fault inside the runtime: a bad pointer from the program, or a bug. HotSpot shall report it.
-  if (task == nullptr || inside)
-    a->handler(sig, info, context);
-  else
+  if (task != nullptr && !inside) {
     run_on_task(task, a, sig, info, context);
+    return;
+  }
+  a->handler(sig, info, context);
+  // A waker may be at the word as well.
+  uint32_t waiting = kWaiting;
+  if (WISP_UNLIKELY(self.compares != nullptr) && task == nullptr)
+    self.compares->compare_exchange_strong(waiting, kCompares, std::memory_order_relaxed);
 }
 
 void signals_start() {

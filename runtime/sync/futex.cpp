@@ -27,6 +27,21 @@ int deadline_of(const timespec* timeout, bool absolute, clockid_t clock, uint64_
   return 0;
 }
 
+// The kernel compares the word anew when a handler with SA_RESTART has run. What a plain kernel
+// thread sleeps on is another word, which its handlers change for that (signal/entry.cpp).
+class ComparesAnew {
+ public:
+  explicit ComparesAnew(Waiter* w) : outer_(thread_self().compares) {
+    if (w->task == nullptr) thread_self().compares = &w->wake;
+  }
+  ~ComparesAnew() { thread_self().compares = outer_; }
+  ComparesAnew(const ComparesAnew&) = delete;
+  ComparesAnew& operator=(const ComparesAnew&) = delete;
+
+ private:
+  std::atomic<uint32_t>* outer_;  // of a wait under whose handler this one is
+};
+
 long futex_wait(uint32_t* uaddr, uint32_t val, uint32_t bitset, uint64_t deadline) {
   if (bitset == 0) return -EINVAL;
   std::atomic<uint32_t>& word = word_of(uaddr);
@@ -39,8 +54,13 @@ long futex_wait(uint32_t* uaddr, uint32_t val, uint32_t bitset, uint64_t deadlin
     w->tag = bitset;
     if (!ParkingLot::enqueue(uaddr, w, [&] { return word.load(std::memory_order_relaxed) == val; }))
       return -EAGAIN;
-    WakeReason reason = ParkingLot::wait(w, deadline);
+    WakeReason reason;
+    {
+      ComparesAnew anew(w);
+      reason = ParkingLot::wait(w, deadline);
+    }
     if (reason == WakeReason::TimedOut) return -ETIMEDOUT;
+    if (reason == WakeReason::Mismatch) continue;
     if (reason != WakeReason::Interrupted) return 0;
     // Begun anew it compares anew, as the kernel does.
     if (!begins_anew(after_signal(entry.task()), deadline)) return -EINTR;

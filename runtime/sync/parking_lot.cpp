@@ -48,17 +48,18 @@ void ParkingLot::wake(Waiter* w) {
   // release: the woken thread sees `reason`. The waiter may be gone right after this store (it is
   // on a stack); waking a dead address is a spurious wake-up for whoever waits there, as in glibc.
   std::atomic<uint32_t>* word = &w->wake;
-  word->store(1, std::memory_order_release);
+  word->store(kWakened, std::memory_order_release);
   kernel::futex_wake(word, 1);
 }
 
 // A kernel thread's wait that a handler does not come back to: nobody may find the waiter.
 static void give_up(void* waiter) {
   auto* w = static_cast<Waiter*>(waiter);
+  thread_self().compares = nullptr;
   RuntimeEntry entry;
   if (ParkingLot::cancel(w, WakeReason::Interrupted)) return;
   // Dequeued, and about to be written to.
-  for (Backoff backoff; w->wake.load(std::memory_order_acquire) == 0;) backoff.wait();
+  for (Backoff backoff; w->wake.load(std::memory_order_acquire) != kWakened;) backoff.wait();
 }
 
 WakeReason ParkingLot::wait(Waiter* w, uint64_t deadline_ns) {
@@ -86,14 +87,20 @@ WakeReason ParkingLot::wait(Waiter* w, uint64_t deadline_ns) {
   CleanupScope given_up(give_up, w);
   for (;;) {
     // acquire: pairs with the waker's release store.
-    if (w->wake.load(std::memory_order_acquire) != 0) return w->reason;
+    uint32_t state = w->wake.load(std::memory_order_acquire);
+    if (state == kWakened) return w->reason;
+    // A failed exchange: woken meanwhile.
+    if (state == kCompares &&
+        w->wake.compare_exchange_strong(state, kWaiting, std::memory_order_relaxed) &&
+        cancel(w, WakeReason::Mismatch))
+      return WakeReason::Mismatch;
     // Asleep it holds no lock of ours, so handlers run right here: with SA_RESTART the kernel would
     // put us back to sleep with a deferred signal still unhandled.
     uint32_t depth = me.depth.load(std::memory_order_relaxed);
     me.depth.store(0, std::memory_order_relaxed);
     compiler_barrier();
     if (me.pending_signals.load(std::memory_order_relaxed) != 0) runtime_leave_slow(me);
-    int r = kernel::futex_wait(&w->wake, 0, deadline_ns);
+    int r = kernel::futex_wait(&w->wake, kWaiting, deadline_ns);
     compiler_barrier();
     me.depth.store(depth, std::memory_order_relaxed);
     if (r == -ETIMEDOUT && cancel(w, WakeReason::TimedOut)) return WakeReason::TimedOut;

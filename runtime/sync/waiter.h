@@ -16,6 +16,14 @@ enum class WakeReason : uint8_t {
   Mismatch,     // it never waited: the value was not the expected one
 };
 
+// A plain kernel thread's wait. Written by who has dequeued it (Woken); by the thread itself, in a
+// handler (Compares) and back.
+enum WakeState : uint32_t {
+  kWaiting = 0,
+  kWakened = 1,
+  kCompares = 2,  // a handler has run: the wait is over by WakeReason::Mismatch, if nothing else
+};
+
 struct Waiter {
   Waiter* next = nullptr;
   Waiter* prev = nullptr;
@@ -23,7 +31,7 @@ struct Waiter {
   // lock, and look again under it.
   std::atomic<const void*> key{nullptr};
   WispTask* task = nullptr;                  // null: a kernel thread waits on `wake`
-  std::atomic<uint32_t> wake{0};             // kernel threads only: 0 waiting, 1 woken (futex)
+  std::atomic<uint32_t> wake{0};             // kernel threads only, a futex: WakeState
   std::atomic<bool> queued{false};           // in a bucket; written under the bucket lock
   WakeReason reason = WakeReason::Unparked;  // written by who dequeues it
   uint32_t tag = 0;                          // caller's own: futex bitset, rwlock reader/writer

@@ -123,6 +123,36 @@ static void expect(const char* wait, int sig, int ends) {
   CHECK(sem_getvalue(&g_semaphore, &left) == 0 && left == 0);
 }
 
+// A futex whose word a handler has changed is compared anew, whoever waits.
+static void sets_word(int sig) {
+  handler(sig);
+  g_word = 1;
+}
+static void* signals_the_first(void* first) {
+  sleep_ms(100);
+  CHECK(pthread_kill((pthread_t)first, kRestarting) == 0);
+  sleep_ms(100);
+  CHECK(pthread_kill((pthread_t)first, kRestarting) == 0);
+  return NULL;
+}
+static void compares_anew(int on_task) {
+  g_word = g_handled = 0;
+  install(kRestarting, handler, SA_RESTART);
+  pthread_t waiter = pthread_self();
+  char how[] = "f";
+  if (on_task) waiter = java(waits, how);
+  pthread_t other = java(signals_the_first, (void*)waiter);
+  sleep_ms(150);
+  install(kRestarting, sets_word, SA_RESTART);
+  if (on_task)
+    join(waiter);
+  else
+    waits(how);
+  CHECK(g_result == -1 && g_error == EAGAIN);
+  join(other);
+  install(kRestarting, handler, SA_RESTART);
+}
+
 // siginterrupt(3) is for the handler that is there and for those that signal(3) sets later.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static void with_siginterrupt(int ends) {
@@ -154,6 +184,8 @@ int main(void) {
     expect(waits[i], kIgnored, 0);
     expect(waits[i], kDefaultIgnored, 0);
   }
+  compares_anew(0);
+  compares_anew(1);
   with_siginterrupt(1);
   with_siginterrupt(0);
   CHECK(siginterrupt(SIGKILL, 1) == -1 && siginterrupt(0, 1) == -1 && errno == EINVAL);
