@@ -36,6 +36,7 @@ long epoll_wait_until(int epoll, epoll_event* events, int max, uint64_t deadline
         uint64_t ms = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
         epoll_surrender(epoll);
         BlockingRegion region;
+        if (handlers.take() != AfterSignal::GoesOn) return -EINTR;
         return kernel::call(SYS_epoll_pwait, epoll, reinterpret_cast<long>(events), max,
                             deadline == kForever ? -1 : static_cast<int>(ms), 0, 8);
       }

@@ -25,8 +25,9 @@ struct alignas(kCacheLine) ChainLock {
   SpinLock lock;
 } g_locks[kLocks];
 
-// The call itself, for what cannot be waited for otherwise.
-long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline) {
+// The call itself, for what cannot be waited for otherwise. A handler that has run since the call
+// began would have ended it.
+long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline, HandlersSince* handlers) {
   timespec left{0, 0};
   if (deadline != kForever) {
     uint64_t now = monotonic_ns();
@@ -34,6 +35,7 @@ long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline) {
     left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
   }
   BlockingRegion region;
+  if (WISP_UNLIKELY(handlers->take() != AfterSignal::GoesOn)) return -EINTR;
   return kernel::call(SYS_ppoll, reinterpret_cast<long>(fds), static_cast<long>(n),
                       deadline != kForever ? reinterpret_cast<long>(&left) : 0, 0, 8);
 }
@@ -62,15 +64,15 @@ constexpr int kInVain = 3;  // wake-ups without an event; then the kernel waits
 // One descriptor, one direction: no node, the record's own word.
 int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
   Descriptor* d = descriptor_get(p->fd);
-  if (d == nullptr) return static_cast<int>(poll_plain(p, 1, deadline));
   HandlersSince handlers;
+  if (d == nullptr) return static_cast<int>(poll_plain(p, 1, deadline, &handlers));
   for (int in_vain = 0;; ++in_vain) {
     uint64_t state = d->state.load(std::memory_order_acquire);
     uint32_t life = life_of(state);
     // Registered anew for each wait, which makes an event of all that it is ready for, asked for or
     // not (unread bytes, for who waits for POLLRDHUP): the waits would not wait.
     if (in_vain > kInVain && (state & kOwn) == 0)
-      return static_cast<int>(poll_plain(p, 1, deadline));
+      return static_cast<int>(poll_plain(p, 1, deadline, &handlers));
     std::atomic<uint32_t>& word = direction == Direction::In ? d->in : d->out;
     uint32_t seen = word_value(word);
     bool data = asks_for_data(*p);
@@ -85,7 +87,7 @@ int poll_single(pollfd* p, Direction direction, uint64_t deadline) {
       case Wait::Restart:  // poll is never restarted
         return -EINTR;
       case Wait::Refused:
-        return static_cast<int>(poll_plain(p, 1, deadline));
+        return static_cast<int>(poll_plain(p, 1, deadline, &handlers));
       case Wait::Ready:
         if (!data || word_value(word) == seen || !readable_by_event(d, life)) break;
         p->revents = p->events;
@@ -167,7 +169,8 @@ class Nodes {
 };
 
 // look(): the call with timeout 0; each(add): calls add(fd, interest, index) for all descriptors;
-// readable(index): notes it in the answer, which is empty, or not (false); plain(): the call.
+// readable(index): notes it in the answer, which is empty, or not (false); plain(handlers): the
+// call.
 //
 // Who waits beside others that read the same socket finds nothing when they were quicker, and on
 // few carriers they always are: an event wakes all of them at once, but not on processors of their
@@ -181,9 +184,9 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Readabl
   long r = look();
   if (r != 0) return r;
   Nodes nodes(n);
-  if (!nodes.ok()) return plain();
+  if (!nodes.ok()) return plain(&handlers);
   for (int in_vain = 0;; ++in_vain) {
-    if (in_vain > kInVain && nodes.any_shared()) return plain();
+    if (in_vain > kInVain && nodes.any_shared()) return plain(&handlers);
     WakeReason reason;
     bool refused = false;
     {
@@ -205,7 +208,7 @@ long wait_for_any(nfds_t n, uint64_t deadline, Look&& look, Each&& each, Readabl
       }
       nodes.remove_all();
     }
-    if (refused) return plain();
+    if (refused) return plain(&handlers);
     if (r != 0 || reason == WakeReason::TimedOut) return r;
     if ((r = look()) != 0) return r;
     nodes.each_readable([&](uint32_t index) { r += readable(index) ? 1 : 0; });
@@ -280,7 +283,7 @@ int poll_until(pollfd* fds, nfds_t n, uint64_t deadline) {
         fds[i].revents = asks_for_data(fds[i]) ? fds[i].events : 0;
         return fds[i].revents != 0;
       },
-      [&] { return poll_plain(fds, n, deadline); }));
+      [&](HandlersSince* handlers) { return poll_plain(fds, n, deadline, handlers); }));
 }
 
 int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadline) {
@@ -298,7 +301,7 @@ int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadli
                         sets[2] ? reinterpret_cast<long>(answer[2]) : 0,
                         timeout != nullptr ? reinterpret_cast<long>(&copy) : 0, 0);
   };
-  auto plain = [&]() -> long {
+  auto plain = [&](HandlersSince* handlers) -> long {
     timespec left{0, 0};
     if (deadline != kForever) {
       uint64_t now = monotonic_ns();
@@ -306,6 +309,7 @@ int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadli
       left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
     }
     BlockingRegion region;
+    if (WISP_UNLIKELY(handlers->take() != AfterSignal::GoesOn)) return -EINTR;
     return call(deadline != kForever ? &left : nullptr);
   };
   if (n < 0) return -EINVAL;

@@ -1,5 +1,7 @@
 // A handler that runs while a poll over many descriptors looks at them ends it, as it does in the
-// kernel: the wait that follows would have nobody else to end it.
+// kernel: the wait that follows would have nobody else to end it. Also where events of one of them,
+// a file on a disk, cannot be had.
+#include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -10,9 +12,9 @@
 #define DESCRIPTORS 900
 #define CALLS 200
 
-enum way { kPoll, kSelect, kWays };
+enum way { kPoll, kSelect, kPollWithFile, kWays };
 
-static int g_fds[DESCRIPTORS], g_highest;
+static int g_fds[DESCRIPTORS], g_highest, g_file;
 static atomic_int g_inside, g_handled, g_calls;
 
 static void handles(int sig) {
@@ -28,10 +30,11 @@ static int waits(enum way way) {
     g_inside = 1;
     return select(g_highest + 1, &all, NULL, NULL, NULL);
   }
-  struct pollfd all[DESCRIPTORS];
+  struct pollfd all[DESCRIPTORS + 1];
+  all[DESCRIPTORS] = (struct pollfd){g_file, 0, 0};
   for (int i = 0; i < DESCRIPTORS; ++i) all[i] = (struct pollfd){g_fds[i], POLLIN, 0};
   g_inside = 1;
-  return poll(all, DESCRIPTORS, -1);
+  return poll(all, DESCRIPTORS + (way == kPollWithFile), -1);
 }
 
 static void* calls(void* way) {
@@ -75,6 +78,7 @@ int main(void) {
   CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
   for (int i = 0; i < DESCRIPTORS; ++i)
     CHECK((g_highest = g_fds[i] = eventfd(0, 0)) >= 0 && g_highest < FD_SETSIZE);
+  CHECK((g_file = open("/proc/self/exe", O_RDONLY)) >= 0);
   check_tasks();
   // One in twenty: the handler came after g_inside was set and before the call began.
   for (enum way way = kPoll; way < kWays; ++way) {
