@@ -135,12 +135,12 @@ long connect(int fd, const sockaddr* address, socklen_t length) {
     if (ready_now(call.fd(), POLLOUT)) return outcome(call, plain);
     r = call.wait(seen);
     if (r == -EAGAIN) return -EINPROGRESS;  // SO_SNDTIMEO, as connect(2) says
+    // That second one, as above: with the kernel's own limit and end by a handler.
     if (r == BlockingCall::kMakeTheCall) {
-      pollfd p{call.fd(), POLLOUT, 0};
-      call.make([&] { return kernel::call(SYS_ppoll, reinterpret_cast<long>(&p), 1, 0, 0, 8); });
-    } else if (r != 0) {
-      return r;
+      r = call.make(plain);
+      return r == -EALREADY ? -EINPROGRESS : r;  // its limit has passed, as above
     }
+    if (r != 0) return r;
     seen = call.word();
   }
 }
