@@ -5,7 +5,8 @@
 // accepts; between the two only another acceptor can take the connection away, so tasks do it one
 // at a time (accept_lock). An acceptor outside this protocol (another process, a kernel thread of
 // the program) costs at worst one accept that blocks its kernel thread: SysMonitor hands its
-// carrier on.
+// carrier on. Those who come while that one has the lock do the same after a moment, so that
+// handlers, limits and closes end their calls, too.
 //
 // connect: O_NONBLOCK is set for the length of the system call. A socket that is being connected
 // has no other users yet (reads and writes of tasks do not look at the flag).
@@ -23,35 +24,45 @@ namespace wisp::io {
 
 namespace {
 
-// A mutex of three states over the parking lot. Held only over calls that do not block.
+// A mutex of three states over the parking lot. Held only over calls that do not block, but for an
+// accept whose connection somebody else was quicker to take: so nobody waits for it long.
 class AcceptLock {
  public:
-  explicit AcceptLock(std::atomic<uint32_t>* word) : word_(word) { lock(); }
+  explicit AcceptLock(std::atomic<uint32_t>* word) : word_(word), held_(lock()) {}
   ~AcceptLock() {
+    if (!held_) return;
     RuntimeEntry entry;
     given_up_.end();
     unlock(word_);
   }
   AcceptLock(const AcceptLock&) = delete;
   AcceptLock& operator=(const AcceptLock&) = delete;
+  bool held() const { return held_; }
 
  private:
+  static constexpr uint64_t kLongNs = 10'000'000;
+
   // Inside the runtime: no handler runs, and perhaps jumps out of the call, while it is held and
   // nothing says so.
-  void lock() {
+  bool lock() {
     {
       RuntimeEntry entry;
       uint32_t free = 0;
       // acquire/release as in any lock.
-      if (word_->compare_exchange_strong(free, 1, std::memory_order_acquire))
-        return given_up_.begin(&unlock, word_);
+      if (word_->compare_exchange_strong(free, 1, std::memory_order_acquire)) return mine();
     }
-    for (;;) {
+    for (uint64_t until = monotonic_ns() + kLongNs;;) {
       RuntimeEntry entry;
-      if (word_->exchange(2, std::memory_order_acquire) == 0)
-        return given_up_.begin(&unlock, word_);
-      park(word_, kForever, [this] { return word_->load(std::memory_order_relaxed) == 2; });
+      if (word_->exchange(2, std::memory_order_acquire) == 0) return mine();
+      // The 2 of who gives up makes the holder look for somebody to wake: no harm.
+      WakeReason reason =
+          park(word_, until, [this] { return word_->load(std::memory_order_relaxed) == 2; });
+      if (reason == WakeReason::TimedOut) return false;
     }
+  }
+  bool mine() {
+    given_up_.begin(&unlock, word_);
+    return true;
   }
   static void unlock(void* of) {
     auto* word = static_cast<std::atomic<uint32_t>*>(of);
@@ -62,6 +73,7 @@ class AcceptLock {
 
   std::atomic<uint32_t>* word_;
   Cleanup given_up_;  // by a handler that jumps out of the call
+  bool held_;
 };
 
 long accept_once(int fd, sockaddr* address, socklen_t* length, int flags) {
@@ -100,12 +112,13 @@ long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
   if (!call.has_record()) return call.make(plain);
   return call_until_done(
       call,
-      [&] {
+      [&]() -> long {
         AcceptLock lock(&call.record()->accept_lock);
+        if (WISP_UNLIKELY(!lock.held())) return call.make(plain);
         // What does not listen has no event to wait for: an error at once.
-        return ready_now(call.fd(), POLLIN) || socket_option(call.fd(), SO_ACCEPTCONN) <= 0
-                   ? plain()
-                   : -EAGAIN;
+        bool now = ready_now(call.fd(), POLLIN) || socket_option(call.fd(), SO_ACCEPTCONN) <= 0;
+        if (!now) return -EAGAIN;
+        return WISP_UNLIKELY(call.kept()) ? call.make(plain) : plain();
       },
       plain);
 }
