@@ -2,6 +2,7 @@
 #include "memory_file.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,7 +14,11 @@ std::optional<std::string> in_memory(const std::string& name, std::string_view t
   // Without MFD_CLOEXEC: the JVM is to inherit it.
   int file = memfd_create(name.substr(name.rfind('/') + 1).substr(0, 200).c_str(), 0);
   if (file < 0) return std::nullopt;
-  if (write_all(file, text)) return fmt::format("/proc/self/fd/{}", file);
+  // Larger than a file may be (ulimit -f) is an error then, not this command's end.
+  auto inherited = signal(SIGXFSZ, SIG_IGN);
+  bool written = write_all(file, text);
+  signal(SIGXFSZ, inherited);
+  if (written) return fmt::format("/proc/self/fd/{}", file);
   int saved = errno;
   close(file);
   errno = saved;

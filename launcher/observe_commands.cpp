@@ -148,6 +148,7 @@ std::optional<int> ObserveCommands::run() {
   if (*top_) return run_top(pid, interval_ > 0 ? interval_ : 1);
   if (*jstack_) return run_jstack(pid, json_, static_cast<int>(timeout_ * 1000));
   if (json_ && openmetrics_) return bad(name, "--json and --openmetrics exclude each other");
+  if (tasks_ && openmetrics_) return bad(name, "--openmetrics has no lines for single tasks");
   if (count_ > 0 && interval_ == 0) return bad(name, "--count needs --interval");
   return run_stat({pid, json_, openmetrics_, tasks_, interval_, count_});
 }

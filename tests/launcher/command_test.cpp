@@ -64,6 +64,7 @@ TEST(Command, UsageErrorsEndWithTwo) {
       {{"stat", "999999999"}, "no process 999999999"},
       {{"stat", "1", "--count", "2"}, "--count needs --interval"},
       {{"stat", "1", "--json", "--openmetrics"}, "exclude each other"},
+      {{"stat", "1", "--tasks", "--openmetrics"}, "no lines for single tasks"},
       {{"jdk"}, "DIR is required"},
       {{"jdk", "/tmp", "--out", "x"}, "--out"},
       {{"java", "--jdk"}, "--jdk takes a directory"},
