@@ -1,5 +1,6 @@
 // Scheduling of a thread: class, priority, affinity. A task has none of its own: what promises
-// nothing is accepted and has no effect, the rest is refused, and it answers for the process. What
+// nothing is accepted and has no effect, the rest is refused, and it answers for the process (for
+// the process's first thread; of affinity, for SysMonitor: scheduler/placement.h). What
 // its kernel thread has is not the task's (scheduler/lent.h, scheduler/placement.h), and what it
 // set there would stay behind with others and with every thread that is born of that one.
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include "interpose/entry.h"
 #include "interpose/threads.h"
 #include "platform/kernel.h"
+#include "scheduler/placement.h"
 #include "scheduler/task_pool.h"
 
 namespace wisp {
@@ -83,7 +85,7 @@ int set_affinity(size_t size, const cpu_set_t* set) {
       kernel_looks_at(SYS_sched_setaffinity, static_cast<long>(size), reinterpret_cast<long>(set));
   if (error != 0) return error;
   uint64_t of_process[128] = {};  // for as many processors as Linux can have
-  long bytes = kernel::call(SYS_sched_getaffinity, kernel::getpid(), sizeof of_process,
+  long bytes = kernel::call(SYS_sched_getaffinity, bound_as_process(), sizeof of_process,
                             reinterpret_cast<long>(of_process));
   if (bytes < 0) return 0;
   // The kernel has read so much of it.
@@ -140,7 +142,8 @@ bool scheduling_call(long number, long a, long b, long c, long d, long* result) 
   else if (number == SYS_sched_setattr)
     *result = -set_class_attributes(reinterpret_cast<const ClassAttributes*>(b), c);
   else
-    *result = kernel::call(number, kernel::getpid(), b, c, d);
+    *result = kernel::call(
+        number, number == SYS_sched_getaffinity ? bound_as_process() : kernel::getpid(), b, c, d);
   return true;
 }
 
@@ -226,7 +229,7 @@ WISP_EXPORT int nice(int added) noexcept {
 // ------------------------------------------------------------------------------------
 
 static int task_affinity(size_t size, cpu_set_t* set) {
-  return real::sched_getaffinity(kernel::getpid(), size, set);
+  return real::sched_getaffinity(bound_as_process(), size, set);
 }
 
 WISP_EXPORT int pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t* set) noexcept {

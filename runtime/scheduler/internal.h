@@ -220,6 +220,7 @@ inline bool poll_is_due(const Carrier* c) { return poll_is_due(c->part, c->now);
 
 // --- sysmon.cpp
 bool sysmon_start();
+int sysmon_tid();  // of its kernel thread; 0: there is none yet
 // Hot: something waits that only SysMonitor would notice. Wakes it if it sleeps long.
 void sysmon_notice_slow();
 extern std::atomic<uint32_t> g_sysmon_lazy;  // 1: SysMonitor sleeps longer than a tick

@@ -39,10 +39,10 @@ int current_processor() {
   return kernel::call(SYS_getcpu, reinterpret_cast<long>(&cpu)) == 0 ? static_cast<int>(cpu) : -1;
 }
 
-// What the whole process may use: the mask of its first thread, which is never touched here.
+// What the whole process may use.
 bool process_processors(ProcessorSet* set) {
   memset(set, 0, sizeof *set);
-  return kernel::call(SYS_sched_getaffinity, kernel::getpid(), sizeof *set,
+  return kernel::call(SYS_sched_getaffinity, bound_as_process(), sizeof *set,
                       reinterpret_cast<long>(set)) > 0;
 }
 
@@ -86,6 +86,11 @@ void keep_apart(Worker* w, const Carrier* on, int here) {
 }
 
 }  // namespace
+
+int bound_as_process() {
+  int tid = sysmon_tid();
+  return tid != 0 ? tid : kernel::getpid();
+}
 
 void placement_before_wake(Worker* sleeper) {
   int here = current_processor();

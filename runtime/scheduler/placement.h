@@ -15,10 +15,10 @@
 // when it is not their waker who brings them there: spread.h. While that is so, whoever goes to
 // sleep or is woken is kept off all processors where another worker is busy.
 //
-// The sleeper gets back what the process's first thread may use as soon as it is up, before it runs
-// a task: what tasks start has the affinity of their kernel thread. Linux then takes that for its
-// own wish: a cpuset that grows afterwards reaches the worker with its next wake-up of this kind.
-// Tasks never see any of it, they are told the affinity of the process (scheduling.cpp).
+// The sleeper gets back what SysMonitor may use (bound_as_process) as soon as it is up, before it
+// runs a task: what tasks start has the affinity of their kernel thread. Linux then takes that for
+// its own wish: a cpuset that grows afterwards reaches the worker with its next wake-up of this
+// kind. Tasks never see any of it, they are told the affinity of the process (scheduling.cpp).
 #pragma once
 #include "scheduler/carrier.h"
 
@@ -36,6 +36,12 @@ void placement_after_wake(Worker* self);
 void placement_look_around(Carrier* c);
 // SysMonitor, at each of its looks, where Spread::possible.
 void placement_look(uint64_t now_ns);
+
+// The kernel thread whose affinity counts as the process's: SysMonitor, which nobody binds alone;
+// it follows the cpuset, and who binds all threads (taskset -a). The first thread may have bound
+// itself, or has ended and follows nothing any more. Where there is no SysMonitor, the first
+// thread.
+int bound_as_process();
 
 // running_threads; unit tests put something else here.
 extern std::atomic<int (*)()> g_count_running;

@@ -238,8 +238,13 @@ static void set_width() {
   s.idle.keep_back(s.carrier_count - g_width.look(seen, s.width(), s.carrier_count));
 }
 
+// Relaxed: the number says it all.
+static std::atomic<int> g_tid{0};
+int sysmon_tid() { return g_tid.load(std::memory_order_relaxed); }
+
 static void* sysmon_main(void*) {
   Scheduler& s = g_scheduler;
+  g_tid.store(kernel::gettid(), std::memory_order_relaxed);
   thread_self().depth.store(1, std::memory_order_relaxed);
   uint64_t period = kShortestNs;
   PumpParts pump_was_empty = 0;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "preload.h"
@@ -105,6 +106,45 @@ static void* is_ordinary(void* unused) {
   CHECK(by_kernel(SYS_sched_getaffinity, 0, sizeof here, (long)&here) > 0);
   CHECK(CPU_EQUAL(&here, &of_process));
   return unused;
+}
+
+// The first thread binds itself, alone. Wake-ups enough that some workers are kept off a processor
+// meanwhile, and get all back.
+static int g_ends[2][2];
+static void* answers(void* which) {
+  int* ends = which;
+  char c;
+  while (read(ends[1], &c, 1) == 1) CHECK(write(ends[1], &c, 1) == 1);
+  return NULL;
+}
+static void* asks(void* which) {
+  int* ends = which;
+  cpu_set_t of_kernel, own;
+  char c = 'x';
+  for (int i = 0; i < 3000; ++i) {
+    CHECK(write(ends[0], &c, 1) == 1 && read(ends[0], &c, 1) == 1);
+    CPU_ZERO(&of_kernel);
+    CHECK(by_kernel(SYS_sched_getaffinity, 0, sizeof of_kernel, (long)&of_kernel) > 0);
+    CHECK(sched_getaffinity(0, sizeof own, &own) == 0 && CPU_EQUAL(&own, &of_kernel));
+    if (i % 8 == 0) sleep_ms(1);
+  }
+  close(ends[0]);
+  return NULL;
+}
+static void bound_alone(void) {
+  pthread_t threads[4];
+  cpu_set_t before, one;
+  CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, g_ends[i]) == 0);
+    threads[2 * i] = java(answers, g_ends[i]);
+    threads[2 * i + 1] = java(asks, g_ends[i]);
+  }
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+  for (int i = 0; i < 4; ++i) join(threads[i]);
+  CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 // ---- io_uring: what is for one thread only may be refused, as by an older kernel; a ring without
@@ -279,5 +319,6 @@ int main(void) {
     for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? attaches : is_ordinary, NULL);
     for (int i = 0; i < 6; ++i) join(t[i]);
   }
+  bound_alone();
   return 0;
 }
