@@ -25,7 +25,7 @@ bool is_task(int who) {
   return known_tid(who) != nullptr;
 }
 
-pid_t process_for_task(pid_t who) { return is_task(who) ? kernel::getpid() : who; }
+pid_t process_for_task(pid_t who) { return is_task(who) ? bound_as_process() : who; }
 
 // The kernel's look at the arguments of a call about a thread that it does not know: 0, or the
 // error's number that comes before that one, as EFAULT. What it has read may be read.
@@ -107,13 +107,13 @@ bool scheduling_call(long number, long a, long b, long c, long d, long* result) 
     case SYS_getpriority:
     case SYS_setpriority:
       if (static_cast<int>(a) != PRIO_PROCESS || !is_task(static_cast<int>(b))) return false;
-      *result = number == SYS_setpriority ? 0 : kernel::call(number, a, kernel::getpid());
+      *result = number == SYS_setpriority ? 0 : kernel::call(number, a, bound_as_process());
       return true;
     case SYS_ioprio_get:
     case SYS_ioprio_set:
       if (static_cast<int>(a) != kIoprioWhoProcess || !is_task(static_cast<int>(b))) return false;
       *result =
-          number == SYS_ioprio_set ? -set_io_class(c) : kernel::call(number, a, kernel::getpid());
+          number == SYS_ioprio_set ? -set_io_class(c) : kernel::call(number, a, bound_as_process());
       return true;
     default:
       break;
@@ -142,8 +142,7 @@ bool scheduling_call(long number, long a, long b, long c, long d, long* result) 
   else if (number == SYS_sched_setattr)
     *result = -set_class_attributes(reinterpret_cast<const ClassAttributes*>(b), c);
   else
-    *result = kernel::call(
-        number, number == SYS_sched_getaffinity ? bound_as_process() : kernel::getpid(), b, c, d);
+    *result = kernel::call(number, bound_as_process(), b, c, d);
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
 #include "scheduler/own_thread.h"
+#include "scheduler/placement.h"
 
 namespace wisp {
 
@@ -45,9 +46,10 @@ bool still(const Lent& l) {
          l.task->times_run.load(std::memory_order_relaxed) == l.runs;
 }
 
-// getpriority(2): the raw call answers 20 - nice. The first thread is never touched here.
+// getpriority(2): the raw call answers 20 - nice. A nice value is a thread's own to Linux, the
+// first one's as well.
 int nice_of_process() {
-  return 20 - static_cast<int>(kernel::call(SYS_getpriority, PRIO_PROCESS, kernel::getpid()));
+  return 20 - static_cast<int>(kernel::call(SYS_getpriority, PRIO_PROCESS, bound_as_process()));
 }
 
 bool set_nice(int tid, int value) {

@@ -37,10 +37,10 @@ void placement_look_around(Carrier* c);
 // SysMonitor, at each of its looks, where Spread::possible.
 void placement_look(uint64_t now_ns);
 
-// The kernel thread whose affinity counts as the process's: SysMonitor, which nobody binds alone;
-// it follows the cpuset, and who binds all threads (taskset -a). The first thread may have bound
-// itself, or has ended and follows nothing any more. Where there is no SysMonitor, the first
-// thread.
+// The kernel thread whose affinity, and nice value, counts as the process's: SysMonitor, which
+// nobody binds alone; it follows the cpuset, and who binds all threads (taskset -a). The first
+// thread may have bound itself, or has ended and follows nothing any more. Where there is no
+// SysMonitor, the first thread.
 int bound_as_process();
 
 // running_threads; unit tests put something else here.

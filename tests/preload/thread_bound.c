@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -106,6 +107,46 @@ static void* is_ordinary(void* unused) {
   CHECK(by_kernel(SYS_sched_getaffinity, 0, sizeof here, (long)&here) > 0);
   CHECK(CPU_EQUAL(&here, &of_process));
   return unused;
+}
+
+// The first thread makes itself nicer, alone. Threads that compute beside others are lent for that
+// time, and get their weight back.
+static atomic_int g_stop;
+static void* computes(void* unused) {
+  while (!g_stop) {
+    struct timespec start = started();
+    while (ms_since(&start) < 30) {
+    }
+    sleep_ms(1);
+  }
+  return unused;
+}
+static void* queues(void* unused) {
+  while (!g_stop) {
+    for (volatile int i = 0; i < 100000; ++i) {
+    }
+    sched_yield();
+  }
+  return unused;
+}
+static void* looks_at_its_weight(void* nice_value) {
+  while (!g_stop) {
+    sleep_ms(1);
+    CHECK(20 - by_kernel(SYS_getpriority, PRIO_PROCESS, 0, 0) == *(int*)nice_value);
+    CHECK(getpriority(PRIO_PROCESS, 0) == *(int*)nice_value);
+  }
+  return NULL;
+}
+static void nicer_alone(void) {
+  static int before;
+  before = getpriority(PRIO_PROCESS, 0);
+  pthread_t threads[20];
+  for (int i = 0; i < 20; ++i)
+    threads[i] = java(i < 4 ? computes : i < 8 ? looks_at_its_weight : queues, &before);
+  CHECK(setpriority(PRIO_PROCESS, 0, before + 5) == 0);
+  sleep_ms(2000);
+  g_stop = 1;
+  for (int i = 0; i < 20; ++i) join(threads[i]);
 }
 
 // The first thread binds itself, alone. Wake-ups enough that some workers are kept off a processor
@@ -320,5 +361,6 @@ int main(void) {
     for (int i = 0; i < 6; ++i) join(t[i]);
   }
   bound_alone();
+  nicer_alone();  // the last: not everybody can go back
   return 0;
 }
