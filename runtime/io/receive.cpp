@@ -44,12 +44,14 @@ long receive_once(int fd, void* buffer, size_t size, int flags, sockaddr* from, 
 // Whether MSG_WAITALL makes the call wait for more than one piece: on streams. Local: pieces that
 // the call puts together must be of one sender, and descriptors come with the last of them, so only
 // the kernel's own call will do (Linux's unix_stream_read_generic; it does not wait while it
-// peeks).
+// peeks). So will it for a peek on TCP, which sees the same bytes again: where they end in urgent
+// data nothing tells.
 enum class Whole { No, Pieces, KernelsCall };
 Whole waits_for_all(int fd, int flags) {
   if ((flags & MSG_WAITALL) == 0 || socket_option(fd, SO_TYPE) != SOCK_STREAM) return Whole::No;
-  if (socket_option(fd, SO_DOMAIN) != AF_UNIX) return Whole::Pieces;
-  return (flags & MSG_PEEK) != 0 ? Whole::No : Whole::KernelsCall;
+  bool local = socket_option(fd, SO_DOMAIN) == AF_UNIX, peek = (flags & MSG_PEEK) != 0;
+  if (local && peek) return Whole::No;
+  return local || peek ? Whole::KernelsCall : Whole::Pieces;
 }
 
 // Urgent data comes next: what is before it is not put together with what is behind.
@@ -99,36 +101,23 @@ bool ends_with_part(const BlockingCall& call) {
 // MSG_WAITALL on a stream: until the buffer is full, the stream ends, or something goes wrong; what
 // has been taken by then is the result. `take(done)` is one receive without blocking of the rest.
 template <typename Take, typename Plain>
-long receive_all(BlockingCall& call, size_t size, bool peek, Take&& take, Plain&& plain) {
+long receive_all(BlockingCall& call, size_t size, Take&& take, Plain&& plain) {
   size_t done = 0;
-  long peeked = 0;
-  int in_vain = 0;  // peeks that saw nothing new
   for (;;) {
     uint32_t seen = call.word();
     long r = take(done);
     if (r == 0) return static_cast<long>(done);
     if (r > 0) {
-      if (!peek) done += static_cast<size_t>(r);
-      size_t have = peek ? static_cast<size_t>(r) : done;
-      if (have >= size || at_mark(call)) return static_cast<long>(have);
-      if (!peek && (ends_with_part(call) || !call.hold())) return static_cast<long>(done);
-      if (!peek) continue;
-      // A socket that is not the process's own is registered anew for each wait, and each time that
-      // makes an event of the bytes that are there.
-      in_vain = r == peeked ? in_vain + 1 : 0;
-      peeked = r;
-      if (in_vain > 2 && !call.is(kOwn)) return call.make(plain);
-      // A peek sees the same bytes again; an end of the stream never shows up as 0.
-      if ((call.record()->state.load(std::memory_order_acquire) & kEnded) != 0)
-        return static_cast<long>(have);
-    } else if (r != -EAGAIN) {
-      return done != 0 ? static_cast<long>(done) : r;
+      done += static_cast<size_t>(r);
+      if (done >= size || at_mark(call) || ends_with_part(call) || !call.hold())
+        return static_cast<long>(done);
+      continue;
     }
+    if (r != -EAGAIN) return done != 0 ? static_cast<long>(done) : r;
     long w = call.wait(seen);
     if (w == 0 && done != 0 && ends_with_part(call)) return static_cast<long>(done);
     if (w == 0) continue;
     if (w == BlockingCall::kMakeTheCall && done == 0) return call.make(plain);
-    if (peek && r > 0) return r;
     return done != 0 ? static_cast<long>(done) : w;
   }
 }
@@ -154,7 +143,7 @@ long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, sockl
   if (whole == Whole::KernelsCall) return call.make(plain);
   if (whole == Whole::Pieces)
     return receive_all(
-        call, size, (flags & MSG_PEEK) != 0,
+        call, size,
         [&](size_t done) {
           return receive_once(call.fd(), static_cast<char*>(buffer) + done, size - done,
                               (flags & ~MSG_WAITALL) | MSG_DONTWAIT, from, from_length);
@@ -193,7 +182,7 @@ long receive_message(int fd, msghdr* m, int flags) {
   if (whole == Whole::KernelsCall) return call.make(plain);
   if (whole == Whole::Pieces) {
     size_t size = total(m->msg_iov, m->msg_iovlen);
-    const msghdr asked = *m;  // the kernel writes lengths, and a peek asks again
+    const msghdr asked = *m;  // the kernel writes lengths
     auto take = [&](size_t done) {
       msghdr message = asked;
       iovec half;
@@ -210,7 +199,7 @@ long receive_message(int fd, msghdr* m, int flags) {
       }
       return r;
     };
-    if (size != 0) return receive_all(call, size, (flags & MSG_PEEK) != 0, take, plain);
+    if (size != 0) return receive_all(call, size, take, plain);
   }
   // The kernel writes lengths into the header only on success: the same one serves every try.
   return call_until_done(

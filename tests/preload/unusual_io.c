@@ -184,6 +184,28 @@ static void waits_for_less(void) {
   }
 }
 
+// What a peek for all has seen is its answer when a signal ends it, and when urgent data comes
+// next.
+static void peeks_part(void) {
+  for (int urgent = 0; urgent < 2; ++urgent) {
+    int pair[2];
+    tcp_pair(pair);
+    CHECK(send(pair[1], "12345", 5, 0) == 5);
+    struct call c = {peeks_all, pair[0], 0, 0, 0, 0, 0};
+    pthread_t t = begin(&c);
+    CHECK(c.state == 1);
+    if (urgent)
+      CHECK(send(pair[1], "67", 2, MSG_OOB) == 2);
+    else
+      CHECK(pthread_kill(t, SIGUSR2) == 0);  // restarts what has nothing
+    for (int i = 0; i < 1000 && c.state != 2; ++i) sleep_ms(1);
+    CHECK(c.state == 2);
+    join(t);
+    CHECK(c.result == (urgent ? 6 : 5));
+    close(pair[0]), close(pair[1]);
+  }
+}
+
 // A local socket does not wait while it peeks.
 static void* peeks_locally(void* unused) {
   int pair[2];
@@ -282,11 +304,14 @@ int main(void) {
   struct sigaction act = {0};
   act.sa_handler = nothing;
   CHECK(sigaction(SIGUSR1, &act, NULL) == 0);
+  act.sa_flags = SA_RESTART;
+  CHECK(sigaction(SIGUSR2, &act, NULL) == 0);
   connects_again();
   refuses();
   join(java(refuses_on_task, NULL));
   resets();
   waits_for_less();
+  peeks_part();
   join(java(peeks_locally, NULL));
   lingers();
   hands_over();
