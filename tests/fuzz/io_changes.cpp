@@ -30,7 +30,7 @@ namespace {
 std::optional<Op> closes(Model& m) {
   int s = m.pick([&](int i) { return may_close(m, i); });
   if (s < 0 || (m.free_slots() > 4 && !m.random.one_in(3))) return {};
-  bool reset = m.file(s).kind == Kind::Tcp && m.random.one_in(3);
+  bool reset = m.file(s).kind == Kind::Tcp && (m.random.one_in(3) || m.is_choked_tcp(s));
   Op op;
   op.text = text_of("%s s%d", reset ? "reset" : "close", s);
   op.may_wait = false;
@@ -56,7 +56,11 @@ std::optional<Op> shuts(Model& m) {
   static const int kHows[] = {SHUT_RD, SHUT_WR, SHUT_WR, SHUT_RDWR};
   static const char* const kNames[] = {"in", "out", "both"};
   int how = m.random.of(kHows);
+  if (how != SHUT_WR && m.is_choked_tcp(s)) return {};
   Op op;
+  op.after = [&m, file = m.slots[s].file, how] {
+    if (how != SHUT_WR) m.files[static_cast<size_t>(file)].deaf = true;
+  };
   op.text = text_of("shutdown s%d %s", s, kNames[how]);
   op.may_wait = false;
   op.run = [fd = m.slots[s].fd, how] { return answer(shutdown(fd, how)); };
@@ -84,7 +88,7 @@ std::optional<Op> duplicates(Model& m) {
 
 // Over a number in use, which others may wait at.
 std::optional<Op> replaces(Model& m) {
-  int to = m.pick([&](int i) { return may_close(m, i); });
+  int to = m.pick([&](int i) { return may_close(m, i) && !m.is_choked_tcp(i); });
   int from = m.pick([&](int i) { return i != to; });
   if (to < 0 || from < 0 || m.edges) return {};
   bool three = m.random.one_in(2);
@@ -108,11 +112,13 @@ std::optional<Op> replaces(Model& m) {
 
 std::optional<Op> blocks_or_not(Model& m) {
   // Who waits for a datagram when that changes, and then for no more of them: the kernel says that
-  // there are none, the runtime EAGAIN.
+  // there are none, the runtime EAGAIN. A read of an inotify or a terminal that a signal ends then
+  // is EAGAIN.
   int s = m.pick([&](int i) {
     Kind kind = m.file(i).kind;
-    return kind != Kind::Disk && (m.file(i).in == 0 || (kind != Kind::Datagram &&
-                                                        kind != Kind::Packet && kind != Kind::Udp));
+    bool looks_again =
+        m.is(i, {Kind::Datagram, Kind::Packet, Kind::Udp, Kind::Inotify, Kind::Terminal});
+    return kind != Kind::Disk && (m.file(i).in == 0 || !looks_again);
   });
   if (s < 0) return {};
   bool on = m.random.one_in(2), by_ioctl = m.random.one_in(2);
@@ -138,10 +144,17 @@ std::optional<Op> limits(Model& m) {
                   [](int) { return true; });
   if (s < 0) return {};
   int option = m.random.one_in(2) ? SO_RCVTIMEO : SO_SNDTIMEO;
+  // A long write to a local socket takes a new limit for its next piece, so that it depends on how
+  // fast it is read.
+  if (option == SO_SNDTIMEO && (m.file(s).out != 0 || m.file(s).choked)) option = SO_RCVTIMEO;
   int ms = m.random.one_in(2) ? 5 : 0;
   Op op;
   op.begins = [&m, file = m.slots[s].file] {
     if (m.waits_anywhere(file)) m.files[static_cast<size_t>(file)].begins_otherwise = true;
+  };
+  op.after = [&m, file = m.slots[s].file, option, ms] {
+    File& f = m.files[static_cast<size_t>(file)];
+    (option == SO_RCVTIMEO ? f.ends_in : f.ends_out) = ms != 0;
   };
   op.text = text_of("%s s%d %d ms", option == SO_RCVTIMEO ? "SO_RCVTIMEO" : "SO_SNDTIMEO", s, ms);
   op.may_wait = false;

@@ -126,6 +126,11 @@ void Model::take(const std::vector<Hold>& holds, int by) {
 }
 
 Op held(Model& m, Op op) {
+  for (const Hold& h : op.holds) {
+    if (h.use == Use::Number) continue;
+    const File& f = m.files[static_cast<size_t>(h.which)];
+    if ((h.use == Use::In && f.ends_in) || (h.use == Use::Out && f.ends_out)) op.ends = true;
+  }
   m.take(op.holds, 1);
   if (op.begins) op.begins();
   op.after = [&m, holds = op.holds, then = std::move(op.after)] {

@@ -46,8 +46,10 @@ struct File {
   bool connected = true;
   bool local_listener = false;
   bool semaphore = false;
+  bool deaf = false;  // was shut down for what comes in
   bool begins_otherwise =
-      false;        // its number, O_NONBLOCK or limit was changed while somebody waited
+      false;  // its number, O_NONBLOCK or limit was changed while somebody waited
+  bool ends_in = false, ends_out = false;  // SO_RCVTIMEO, SO_SNDTIMEO
   long loaded = 0;  // what small writes have put there, about, since it was emptied
   // A long write stands in it, or as many small ones as it takes: how much fits of it is not
   // compared, so that nothing but all of it is read.
@@ -138,6 +140,11 @@ class Model {
   // Whether an operation that waits for bytes of the slot, or for room, competes with nobody.
   bool may_wait_in(int slot);
   bool may_wait_out(int slot);
+  // Whether it is the other end of a TCP connection that somebody chokes: what becomes of him when
+  // it goes away without a reset is up to the kernel's clocks (probes of a closed window).
+  bool is_choked_tcp(int slot) {
+    return file(slot).kind == Kind::Tcp && peer(slot) != nullptr && peer(slot)->choked;
+  }
   // Whether an operation on the slot may wake more than one of those who wait at the other end.
   bool wakes_one(int slot);
 

@@ -72,6 +72,7 @@ std::optional<Op> takes_signal(Model& m) {
   Op op;
   op.text = kWays[way];
   op.takes_signal = true;
+  op.ends = way == 3;
   op.run = [way] {
     sigset_t set;
     sigemptyset(&set);
@@ -93,6 +94,7 @@ std::optional<Op> sleeps(Model& m) {
   if (way == 3 && brief) way = 0;
   Op op;
   op.text = text_of("%s %s", kWays[way], brief ? "5 ms" : "long");
+  op.ends = brief;
   op.run = [brief, way] {
     timespec t{brief ? 0 : 1000, brief ? 5000000 : 0}, left{0, 0};
     if (way == 0) {
@@ -142,6 +144,11 @@ std::optional<Op> child_ends(Model& m) {
   op.text = "end of the child";
   op.may_wait = false;
   op.stirs = true;
+  op.expects = [pid = m.child.pid] {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+           info.si_pid == pid;
+  };
   op.run = [&m] {
     close(m.child.command);
     m.child.command = -1;

@@ -125,6 +125,11 @@ std::optional<Op> set_timer(Model& m) {
   op.text = text_of("timer s%d %ld ms", s, ms);
   op.may_wait = false;
   op.stirs = ms == 5;
+  if (ms == 5)
+    op.expects = [began = std::make_shared<int64_t>(0)] {
+      if (*began == 0) *began = now_ns();
+      return now_ns() - *began > 8000000;
+    };
   op.run = [fd = m.slots[s].fd, ms] {
     itimerspec t{{0, 0}, {ms / 1000, ms % 1000 * 1000000}};
     return answer(timerfd_settime(fd, 0, &t, nullptr));
@@ -145,7 +150,8 @@ long send_a_file(int fd, const std::string& bytes) {
 
 std::optional<Op> long_write(Model& m) {
   int s = m.pick_kind({Kind::Local, Kind::Tcp, Kind::PipeOut}, [&](int i) {
-    return m.may_wait_out(i) && m.peer(i) != nullptr && cannot_be_seen_in_parts(m, i);
+    return m.may_wait_out(i) && m.peer(i) != nullptr && cannot_be_seen_in_parts(m, i) &&
+           (m.file(i).kind != Kind::Tcp || !m.peer(i)->deaf);
   });
   if (s < 0) return {};
   int file = m.slots[s].file;
@@ -262,8 +268,10 @@ std::optional<Op> drain(Model& m) {
   Op op;
   op.text = text_of("drain s%d", s);
   op.may_wait = false;
+  // Who has closed his last number closes the file as he comes back, before he says how much it
+  // was.
   op.run = [fd = m.slots[s].fd, pipe = !is_socket(m.file(s).kind), before = f.choked_before,
-            last = f.choker] {
+            last = f.choker, closed = f.slots == 0] {
     std::string bytes(100000, 0);
     long total = 0, r = 0;
     for (int64_t since = now_ns(); now_ns() - since < 3000000000;) {
@@ -284,6 +292,7 @@ std::optional<Op> drain(Model& m) {
       }
     }
     std::string end = answer(r);
+    if (closed) return std::string("the rest of a closed file");
     bool over = last->load() != kNotYet;
     long rest = total - before - (over ? std::max(last->load(), 0l) : 0);
     return text_of("%srest %ld, ", over ? "" : "stuck, ", over ? std::max(rest, -1l) : -1) + end;

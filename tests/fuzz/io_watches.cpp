@@ -92,6 +92,7 @@ void describe_set(Model& m, Op* op, const std::vector<Watched>& set, int timeout
   op->text += timeout < 0 ? " for ever" : text_of(" %d ms", timeout);
   if (mask != 0) op->text += mask == 1 ? " keeps ending" : " lets ending through";
   op->may_wait = timeout != 0;
+  op->ends = timeout >= 0;
 }
 
 std::optional<Op> polls(Model& m) {
@@ -174,6 +175,7 @@ std::optional<Op> epoll_waits(Model& m) {
   op.text += timeout < 0 ? " for ever" : text_of(" %d ms", timeout);
   if (mask != 0) op.text += mask == 1 ? " keeps ending" : " lets ending through";
   op.may_wait = timeout != 0 || m.edges;  // the driver may be no task
+  op.ends = timeout >= 0;
   op.run = [fd = m.slots[s].fd, timeout, way, mask, max] {
     epoll_event events[16];
     sigset_t signals = mask_of(mask == 1);

@@ -6,12 +6,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "by_kernel.h"
 #include "fake_jvm.h"
+#include "sync/kernel_threads.h"
 
 namespace fuzz {
 
@@ -93,7 +96,29 @@ void ask_canaries() {
     }
 }
 
+std::atomic<int> g_stops{0};
+
+// Waits for no signal, all of them blocked: only a stop ends that.
+void* count_stops(void*) {
+  uint64_t none = 0;
+  while (by_kernel4(SYS_rt_sigtimedwait, reinterpret_cast<long>(&none), 0, 0, sizeof none) ==
+         -EINTR)
+    g_stops.fetch_add(1);
+  return nullptr;
+}
+
+void begin_to_count_stops() {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  pthread_t thread;
+  pthread_create(&thread, nullptr, count_stops, nullptr);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
 }  // namespace
+
+bool was_stopped() { return g_stops.load() != 0; }
 
 int64_t now_ns() {
   timespec t;
@@ -150,6 +175,7 @@ bool Steps::begin(int workers, int settle_ms, bool expect_tasks) {
   settle_ms_ = settle_ms;
   sem_init(&g_news, 0, 0);
   begin_canaries();
+  begin_to_count_stops();
   for (int i = 0; i < workers; ++i) {
     auto* w = new Worker;
     w->number = i;
@@ -177,26 +203,40 @@ int Steps::busy() const {
   }));
 }
 
-// True: a worker has ended an operation. False: nothing came for so long, though all could run.
+// True: a worker has ended an operation. False: none has in this time.
 bool Steps::wait_slice(int ms) {
   int64_t until = now_ns() + ms * int64_t{1000000};
   timespec t{until / 1000000000, until % 1000000000};
   int r;
   while ((r = sem_clockwait(&g_news, CLOCK_MONOTONIC, &t)) != 0 && errno == EINTR) {
   }
-  if (r == 0) return true;
-  ask_canaries();
-  return sem_trywait(&g_news) == 0;
+  return r == 0;
 }
 
-void Steps::settle(const Worker* given, bool stirs) {
-  int quiet = 0;
-  while (quiet < 2) {
-    if (wait_slice(std::max(settle_ms_ / 2, 1)))
+// Until nobody has ended anything for a while in which no thread wanted a processor; at a moment at
+// which the kernel's own threads have had theirs, who may do the rest of what was asked for.
+void Steps::settle(const Worker* given, bool stirs, const std::function<bool()>& expects) {
+  constexpr int kSlice = 2;
+  auto goes_on = [given] { return given != nullptr && given->state.load() == State::Busy; };
+  int64_t began = now_ns();
+  for (int quiet = 0;;) {
+    int64_t waited = now_ns() - began;
+    if (wait_slice(kSlice))
+      quiet = 0;
+    else if (waited > 20000000000)
+      return;
+    else if ((goes_on() && given->op.ends) || (expects && !expects()) ||
+             steps::runnable_threads() > 1)
+      continue;
+    else
+      quiet += kSlice;
+    if (!stirs && busy() == 0 && !goes_on()) return;
+    if (quiet < settle_ms_) continue;
+    ask_canaries();
+    if (sem_trywait(&g_news) == 0 || steps::runnable_threads() > 1)
       quiet = 0;
     else
-      ++quiet;
-    if (!stirs && busy() == 0 && (given == nullptr || given->state.load() == State::Done)) return;
+      return;
   }
 }
 
@@ -231,15 +271,16 @@ void Steps::step(Worker* w, Op op) {
     std::string result = op.run();
     printf("    = %s\n", result.c_str());
     if (op.after) op.after();
-    if (busy() != 0 || op.stirs) settle(nullptr, op.stirs);
+    if (busy() != 0 || op.stirs) settle(nullptr, op.stirs, op.expects);
   } else {
     printf("%d w%d %s\n", number_, w->number, op.text.c_str());
     fflush(stdout);
     bool stirs = op.stirs;
+    auto expects = op.expects;
     w->op = std::move(op);
     w->state.store(State::Busy);
     sem_post(&w->go);
-    settle(w, stirs);
+    settle(w, stirs, expects);
   }
   log_done();
 }
@@ -253,7 +294,7 @@ bool Steps::finish() {
       printf("end w%d%s\n", w->number, round != 0 ? " again" : "");
       fflush(stdout);
       pthread_kill(w->thread, w->op.takes_signal ? kTaken : last_call());
-      settle(nullptr, true);
+      settle(nullptr, true, {});
       log_done();
     }
   if (busy() != 0) return false;

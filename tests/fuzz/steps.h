@@ -30,8 +30,10 @@ struct Op {
   std::function<void()> after;       // on the driver, once it is done
   std::vector<Hold> holds;
   bool may_wait = true;
-  bool stirs = false;         // something may come of it later, though nobody waits
-  bool takes_signal = false;  // waits for kTaken
+  bool stirs = false;             // something may come of it later, though nobody waits
+  bool ends = false;              // by itself, so its end is waited for
+  std::function<bool()> expects;  // what other processes or clocks have to do first
+  bool takes_signal = false;      // waits for kTaken
 };
 
 // Signals of the program; each has a handler that counts.
@@ -72,16 +74,19 @@ class Steps {
   void settle_done() { log_done(); }
 
  private:
-  void settle(const Worker* given, bool stirs);
+  void settle(const Worker* given, bool stirs, const std::function<bool()>& expects);
   void log_done();
   void log_signals();
   bool wait_slice(int ms);
 
   std::vector<Worker*> workers_;
-  int settle_ms_ = 15;
+  int settle_ms_ = 15;  // so long nobody may want a processor
   int number_ = 0;
 };
 
+// Whether the process has been stopped or frozen since it began: the kernel ends some calls with
+// EINTR then (signal(7)), so such a run says nothing.
+bool was_stopped();
 // What system calls return: a number, or the name of the error.
 std::string answer(long r);
 // The same where the number depends on how the kernel cuts things: only whether it is all.
