@@ -116,9 +116,12 @@ long accept(int fd, sockaddr* address, socklen_t* length, int flags) {
         AcceptLock lock(&call.record()->accept_lock);
         if (WISP_UNLIKELY(!lock.held())) return call.make(plain);
         // What does not listen has no event to wait for: an error at once.
-        bool now = ready_now(call.fd(), POLLIN) || socket_option(call.fd(), SO_ACCEPTCONN) <= 0;
-        if (!now) return -EAGAIN;
-        return WISP_UNLIKELY(call.kept()) ? call.make(plain) : plain();
+        if (!ready_now(call.fd(), POLLIN) && socket_option(call.fd(), SO_ACCEPTCONN) > 0)
+          return -EAGAIN;
+        long r = WISP_UNLIKELY(call.kept()) ? call.make(plain) : plain();
+        // O_NONBLOCK was set meanwhile, and a local socket shut down: that ends a call that waits,
+        // but one that may not wait is told EAGAIN.
+        return r == -EAGAIN && ready_now(call.fd(), POLLRDHUP) ? -EINVAL : r;
       },
       plain);
 }

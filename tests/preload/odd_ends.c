@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 
 #include "preload.h"
 
@@ -274,8 +275,32 @@ static void* stays_blocking(void* unused) {
   return unused;
 }
 
+// ... and an acceptor that is shut down then ends, on a local socket too
+static void* accepts(void* argument) {
+  struct reader* r = argument;
+  r->result = accept(r->fd, NULL, NULL) == -1 ? errno : 0;
+  r->over = 1;
+  return NULL;
+}
+static void acceptors(void) {
+  struct sockaddr_un any = {.sun_family = AF_UNIX};
+  int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  CHECK(bind(listener, (struct sockaddr*)&any, sizeof any.sun_family) == 0);
+  CHECK(listen(listener, 1) == 0);
+  struct reader r = {.fd = listener};
+  pthread_t thread = java(accepts, &r);
+  sleep_ms(50);
+  CHECK(fcntl(listener, F_SETFL, O_NONBLOCK) == 0);
+  CHECK(shutdown(listener, SHUT_RDWR) == 0);
+  for (int i = 0; i < 5000 && !r.over; ++i) sleep_ms(1);
+  CHECK(r.over && r.result == EINVAL);
+  join(thread);
+  close(listener);
+}
+
 int main(void) {
   join(java(stays_blocking, NULL));
+  acceptors();
   local_senders();
   receivers();
   join(java(refused, NULL));
