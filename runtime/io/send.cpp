@@ -46,6 +46,11 @@ long local_error(const BlockingCall& call, size_t done) {
   return done != 0 || call.is(kTcp) ? 0 : socket_option(call.fd(), SO_ERROR);
 }
 
+// Who has sent a part and then finds the stream shut down returns the part, without a SIGPIPE.
+int next_part(int flags, size_t done) {
+  return flags | MSG_DONTWAIT | (done != 0 ? MSG_NOSIGNAL : 0);
+}
+
 // All of it, or what there was.
 inline long sent(const BlockingCall& call, long bytes) {
   if (bytes > 0) partner_sent(call.fd(), call.record());
@@ -66,7 +71,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
   size_t done = 0;
   for (;;) {
     uint32_t seen = call.word();
-    long r = send_once(call.fd(), p + done, size - done, flags | MSG_DONTWAIT, to, to_length);
+    long r = send_once(call.fd(), p + done, size - done, next_part(flags, done), to, to_length);
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
       // Only streams send a part (and a stream takes at least one byte, or says EAGAIN).
@@ -104,9 +109,9 @@ long send_message(int fd, const msghdr* m, int flags) {
     uint32_t seen = call.word();
     // A part that was sent halfway is finished alone, so that no copy of the vector is needed.
     long r = offset == 0
-                 ? send_message_once(call.fd(), &rest, flags | MSG_DONTWAIT)
+                 ? send_message_once(call.fd(), &rest, next_part(flags, done))
                  : send_once(call.fd(), static_cast<char*>(rest.msg_iov->iov_base) + offset,
-                             rest.msg_iov->iov_len - offset, flags | MSG_DONTWAIT, nullptr, 0);
+                             rest.msg_iov->iov_len - offset, next_part(flags, done), nullptr, 0);
     if (WISP_LIKELY(r >= 0)) {
       done += static_cast<size_t>(r);
       if (done >= size || r == 0 || met_error(call) || !call.hold())

@@ -305,6 +305,31 @@ static void* leaves_errors(void* unused) {
   return unused;
 }
 
+// Who has sent a part when his own end is shut down gets no SIGPIPE for it.
+static atomic_int g_pipes;
+static void counts_pipes(int signal) {
+  (void)signal;
+  ++g_pipes;
+}
+static void shut_after_a_part(void) {
+  signal(SIGPIPE, counts_pipes);
+  for (int local = 0; local < 2; ++local) {
+    int ends[2];
+    if (local)
+      CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    else
+      tcp_pair(ends);
+    struct transfer t = {ends[1], 0, 0};
+    pthread_t writer = java(sends, &t);
+    sleep_ms(50);
+    CHECK(shutdown(ends[1], SHUT_WR) == 0);
+    join(writer);
+    CHECK(t.result > 0 && t.result < LONG && g_pipes == 0);
+    close(ends[0]), close(ends[1]);
+  }
+  signal(SIGPIPE, SIG_IGN);
+}
+
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
   g_file = memfd_create("file", MFD_CLOEXEC);
@@ -321,6 +346,7 @@ int main(void) {
   join(java(receives_all, pair));
   join(java(refused, NULL));
   join(java(leaves_errors, NULL));
+  shut_after_a_part();
   ten_messages();
   slow_readers();
   return 0;
