@@ -330,6 +330,33 @@ static void shut_after_a_part(void) {
   signal(SIGPIPE, SIG_IGN);
 }
 
+// A sendmmsg ends with the message of which only a part was sent.
+static atomic_int g_over;
+static void* sends_two(void* argument) {
+  struct transfer* t = argument;
+  struct iovec parts[2] = {{g_bytes, LONG}, {g_bytes, 5}};
+  struct mmsghdr both[2] = {{.msg_hdr = {.msg_iov = &parts[0], .msg_iovlen = 1}},
+                            {.msg_hdr = {.msg_iov = &parts[1], .msg_iovlen = 1}}};
+  t->result = sendmmsg(t->fd, both, 2, 0);
+  CHECK(both[0].msg_len > 0 && both[0].msg_len < LONG);
+  g_over = 1;
+  return NULL;
+}
+static void a_part_of_the_first(void) {
+  struct sigaction action = {.sa_handler = counts_pipes};
+  CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+  int ends[2];
+  tcp_pair(ends);
+  struct transfer t = {ends[1], 0, 0};
+  pthread_t writer = java(sends_two, &t);
+  sleep_ms(100);
+  CHECK(pthread_kill(writer, SIGUSR1) == 0);
+  for (int i = 0; i < 5000 && !g_over; ++i) sleep_ms(1);
+  CHECK(g_over && t.result == 1);
+  join(writer);
+  close(ends[0]), close(ends[1]);
+}
+
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
   g_file = memfd_create("file", MFD_CLOEXEC);
@@ -347,6 +374,7 @@ int main(void) {
   join(java(refused, NULL));
   join(java(leaves_errors, NULL));
   shut_after_a_part();
+  a_part_of_the_first();
   ten_messages();
   slow_readers();
   return 0;
