@@ -118,6 +118,8 @@ std::optional<Op> blocks_or_not(Model& m) {
     Kind kind = m.file(i).kind;
     bool looks_again =
         m.is(i, {Kind::Datagram, Kind::Packet, Kind::Udp, Kind::Inotify, Kind::Terminal});
+    // Linux looks at it before each part of a sendfile.
+    if (m.file(i).choked && m.file(i).out != 0) return false;
     return kind != Kind::Disk && (m.file(i).in == 0 || !looks_again);
   });
   if (s < 0) return {};

@@ -312,8 +312,8 @@ std::optional<Op> take(Model& m) {
   if (s < 0) return {};
   int from = m.file(s).peer;
   File& f = m.files[static_cast<size_t>(from)];
-  // One that has ended in the middle has no end.
-  if (!f.takeable || f.choker->load() != kNotYet) return {};
+  // One that has ended in the middle has no end; of a closed file it may be lost by a reset.
+  if (!f.takeable || f.slots == 0 || f.choker->load() != kNotYet) return {};
   static const size_t kSizes[] = {3000, 70000, 1000000};
   size_t size = m.random.of(kSizes);
   Op op;
