@@ -244,12 +244,17 @@ static void* mixed(void* unused) {
 
 struct reader {
   int fd;
-  atomic_int over;
+  atomic_int begun, over;
   long result;
 };
+static void waits(struct reader* r) {
+  while (!r->begun) sleep_ms(1);
+  sleep_ms(50);
+}
 static void* reads(void* argument) {
   struct reader* r = argument;
   char c;
+  r->begun = 1;
   r->result = read(r->fd, &c, 1);
   r->over = 1;
   return NULL;
@@ -261,7 +266,7 @@ static void* stays_blocking(void* unused) {
     int copy = shared ? dup(pair[0]) : -1;
     struct reader r = {.fd = pair[0]};
     pthread_t thread = java(reads, &r);
-    sleep_ms(50);
+    waits(&r);
     CHECK(fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0);
     close(pair[0]);
     sleep_ms(50);
@@ -278,6 +283,7 @@ static void* stays_blocking(void* unused) {
 // ... and an acceptor that is shut down then ends, on a local socket too
 static void* accepts(void* argument) {
   struct reader* r = argument;
+  r->begun = 1;
   r->result = accept(r->fd, NULL, NULL) == -1 ? errno : 0;
   r->over = 1;
   return NULL;
@@ -289,7 +295,7 @@ static void acceptors(void) {
   CHECK(listen(listener, 1) == 0);
   struct reader r = {.fd = listener};
   pthread_t thread = java(accepts, &r);
-  sleep_ms(50);
+  waits(&r);
   CHECK(fcntl(listener, F_SETFL, O_NONBLOCK) == 0);
   CHECK(shutdown(listener, SHUT_RDWR) == 0);
   for (int i = 0; i < 5000 && !r.over; ++i) sleep_ms(1);
