@@ -7,7 +7,7 @@ namespace wisp {
 
 // See docs/wake-ups.md. A chain of tasks that each wake one and make way keeps the
 // ring waiting for so long at most.
-constexpr uint64_t kMakeWayUs = 5 * kSliceUs;
+constexpr uint64_t kMakeWayUs = 1000;
 // A task that never waits, as its answers are always there already, goes on for so long while
 // others have got answers, and for so long while any others queue. SysMonitor would come later.
 constexpr uint64_t kLongRunUs = 200, kLongestRunUs = 1000;

@@ -154,7 +154,7 @@ TEST(Scheduler, MakesWayAfterALongRun) {
 TEST(Scheduler, MakesWayForWhomItHasWoken) {
   if (carriers() != 1) GTEST_SKIP() << "with one carrier: nobody else takes the woken one";
   bool seen = false;
-  // In rounds: nobody makes way when the carrier's slice of 200 us is used up.
+  // In rounds: nobody makes way when the carrier's slice of 50 us is used up.
   for (int round = 0; round < 500 && !seen; ++round) {
     std::atomic<uint32_t> words[2] = {};
     // Not a string: when a carrier is taken from one of them, they run side by side.
