@@ -1,8 +1,8 @@
 // Scheduling of a thread: class, priority, affinity. A task has none of its own: what promises
-// nothing is accepted and has no effect, the rest is refused, and it answers for the process (for
-// the process's first thread; of affinity, for SysMonitor: scheduler/placement.h). What
-// its kernel thread has is not the task's (scheduler/lent.h, scheduler/placement.h), and what it
-// set there would stay behind with others and with every thread that is born of that one.
+// nothing is accepted and has no effect, the rest is refused, and it answers for the process
+// (bound_as_process, scheduler/placement.h). What its kernel thread has is not the task's
+// (scheduler/lent.h, scheduler/placement.h), and what it set there would stay behind with others
+// and with every thread that is born of that one.
 #include <errno.h>
 #include <sched.h>
 #include <string.h>

@@ -26,9 +26,7 @@ int task_sigwait(WispTask* task, const sigset_t* set, siginfo_t* info, const tim
   for (;;) {
     timespec left{}, *limit = nullptr;
     if (deadline != kForever) {
-      uint64_t now = monotonic_ns();
-      uint64_t ns = deadline > now ? deadline - now : 0;
-      left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+      left = time_left(deadline);
       limit = &left;
     }
     siginfo_t got;

@@ -177,8 +177,7 @@ WISP_EXPORT long syscall(long number, ...) {
     case SYS_sigaltstack:
       return sigaltstack(reinterpret_cast<const stack_t*>(a), reinterpret_cast<stack_t*>(b));
     case SYS_kill:
-      if (known_tid(static_cast<int>(a)) != nullptr) a = kernel::getpid();
-      break;
+      return kill(static_cast<pid_t>(a), static_cast<int>(b));
     case SYS_tgkill:
       if (long result; a == kernel::getpid() && signal_task(b, c, &result)) return answer(result);
       break;

@@ -24,6 +24,7 @@
 #include "io/descriptor.h"
 #include "io/disk_history.h"
 #include "io/ring.h"
+#include "io/transfer.h"
 #include "platform/cleanup.h"
 #include "platform/kernel.h"
 #include "sync/sleep.h"
@@ -217,12 +218,6 @@ long plain_write(int fd, const iovec* v, int n, off_t at) {
 WISP_NOINLINE long synchronous_write(int fd, const iovec* v, int n, off_t at) {
   long r = at < 0 ? kNoRing : ring_write(fd, v, n, at);
   return r != kNoRing ? r : disk_wait([=] { return plain_write(fd, v, n, at); });
-}
-
-size_t total(const iovec* v, int n) {
-  size_t sum = 0;
-  for (int i = 0; i < n; ++i) sum += v[i].iov_len;
-  return sum;
 }
 
 }  // namespace

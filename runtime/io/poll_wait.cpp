@@ -29,11 +29,7 @@ struct alignas(kCacheLine) ChainLock {
 // began would have ended it.
 long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline, HandlersSince* handlers) {
   timespec left{0, 0};
-  if (deadline != kForever) {
-    uint64_t now = monotonic_ns();
-    uint64_t ns = deadline > now ? deadline - now : 0;
-    left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
-  }
+  if (deadline != kForever) left = time_left(deadline);
   BlockingRegion region;
   if (WISP_UNLIKELY(handlers->take() != AfterSignal::GoesOn)) return -EINTR;
   return kernel::call(SYS_ppoll, reinterpret_cast<long>(fds), static_cast<long>(n),
@@ -303,11 +299,7 @@ int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadli
   };
   auto plain = [&](HandlersSince* handlers) -> long {
     timespec left{0, 0};
-    if (deadline != kForever) {
-      uint64_t now = monotonic_ns();
-      uint64_t ns = deadline > now ? deadline - now : 0;
-      left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
-    }
+    if (deadline != kForever) left = time_left(deadline);
     BlockingRegion region;
     if (WISP_UNLIKELY(handlers->take() != AfterSignal::GoesOn)) return -EINTR;
     return call(deadline != kForever ? &left : nullptr);
@@ -315,11 +307,7 @@ int select_until(int n, fd_set* in, fd_set* out, fd_set* except, uint64_t deadli
   if (n < 0) return -EINVAL;
   if (words > kMaxWords) {  // larger than fd_set: in place, as the caller built it
     timespec left{0, 0};
-    if (deadline != kForever) {
-      uint64_t now = monotonic_ns();
-      uint64_t ns = deadline > now ? deadline - now : 0;
-      left = timespec{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
-    }
+    if (deadline != kForever) left = time_left(deadline);
     BlockingRegion region;
     return static_cast<int>(
         kernel::call(SYS_pselect6, n, reinterpret_cast<long>(in), reinterpret_cast<long>(out),

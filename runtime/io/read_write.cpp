@@ -39,12 +39,6 @@ long nowait(long number, int fd, const iovec* parts, int count) {
   return kernel::call(number, fd, reinterpret_cast<long>(parts), count, -1, -1, RWF_NOWAIT);
 }
 
-size_t total(const iovec* parts, int count) {
-  size_t n = 0;
-  for (int i = 0; i < count; ++i) n += parts[i].iov_len;
-  return n;
-}
-
 long read_nowait(BlockingCall& call, const iovec* parts, int count) {
   if (call.kind() == kStream &&
       (call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {

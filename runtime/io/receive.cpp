@@ -61,12 +61,6 @@ bool at_mark(const BlockingCall& call) {
          at != 0;
 }
 
-size_t total(const iovec* parts, size_t count) {
-  size_t n = 0;
-  for (size_t i = 0; i < count; ++i) n += parts[i].iov_len;
-  return n;
-}
-
 // Leaves out the first `done` bytes of the parts; fewer than there are. A part that is filled
 // halfway is filled alone, in `half`, so that no copy of the vector is needed.
 void skip_parts(msghdr* message, size_t done, iovec* half) {
@@ -253,7 +247,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
 }
 
 long read_socket(int fd, const iovec* parts, int count) {
-  size_t size = total(parts, static_cast<size_t>(count));
+  size_t size = total(parts, count);
   if (count == 1) return receive(fd, parts->iov_base, size, 0, nullptr, nullptr);
   msghdr m{};
   m.msg_iov = const_cast<iovec*>(parts);

@@ -51,12 +51,6 @@ int next_part(int flags, size_t done) {
   return flags | MSG_DONTWAIT | (done != 0 ? MSG_NOSIGNAL : 0);
 }
 
-size_t size_of(const msghdr& m) {
-  size_t size = 0;
-  for (size_t i = 0; i < m.msg_iovlen; ++i) size += m.msg_iov[i].iov_len;
-  return size;
-}
-
 // All of it, or what there was.
 inline long sent(const BlockingCall& call, long bytes) {
   if (bytes > 0) partner_sent(call.fd(), call.record());
@@ -107,7 +101,7 @@ long send_message(int fd, const msghdr* m, int flags) {
   if (!call.has_record() || WISP_UNLIKELY((flags & MSG_FASTOPEN) != 0)) {
     return call.make([&] { return send_message_once(fd, m, flags); });
   }
-  size_t size = size_of(*m), done = 0;
+  size_t size = total(m->msg_iov, m->msg_iovlen), done = 0;
   msghdr rest = *m;
   size_t offset = 0;  // sent of rest.msg_iov[0]
   for (;;) {
@@ -172,7 +166,8 @@ long send_messages(int fd, mmsghdr* messages, unsigned count, int flags) {
     if (r < 0) return done != 0 ? static_cast<long>(done) : r;
     messages[done].msg_len = static_cast<unsigned>(r);
     // What ended one after a part ends the call.
-    if (static_cast<size_t>(r) < size_of(messages[done++].msg_hdr)) break;
+    const msghdr& m = messages[done++].msg_hdr;
+    if (static_cast<size_t>(r) < total(m.msg_iov, m.msg_iovlen)) break;
   }
   return done;
 }

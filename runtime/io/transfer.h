@@ -10,6 +10,14 @@
 
 namespace wisp::io {
 
+// Bytes.
+template <typename Count>
+size_t total(const iovec* parts, Count count) {
+  size_t bytes = 0;
+  for (Count i = 0; i < count; ++i) bytes += parts[i].iov_len;
+  return bytes;
+}
+
 long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* from_length);
 long receive_message(int fd, msghdr* message, int flags);
 long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout);

@@ -51,6 +51,12 @@ uint64_t kernel_thread_cpu_ns(int tid);
 // sees.
 void clocks_find();
 uint64_t monotonic_ns();
+// Until a deadline, which is not kForever; nothing when it is past.
+inline timespec time_left(uint64_t deadline_ns) {
+  uint64_t now = monotonic_ns();
+  uint64_t ns = deadline_ns > now ? deadline_ns - now : 0;
+  return {static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+}
 uint64_t realtime_ns();
 inline uint64_t to_ns(const timespec& ts) {
   return static_cast<uint64_t>(ts.tv_sec) * 1000000000u + static_cast<uint64_t>(ts.tv_nsec);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include <utility>
+
 #include "sync/early.h"
 #include "sync/interruption.h"
 #include "sync/parking_lot.h"
@@ -31,15 +33,18 @@ int deadline_of(const timespec* timeout, bool absolute, clockid_t clock, uint64_
 // thread sleeps on is another word, which its handlers change for that (signal/entry.cpp).
 class ComparesAnew {
  public:
-  explicit ComparesAnew(Waiter* w) : outer_(thread_self().compares) {
-    if (w->task == nullptr) thread_self().compares = &w->wake;
+  explicit ComparesAnew(Waiter* w) : self_(w->task == nullptr ? &thread_self() : nullptr) {
+    if (self_ != nullptr) outer_ = std::exchange(self_->compares, &w->wake);
   }
-  ~ComparesAnew() { thread_self().compares = outer_; }
+  ~ComparesAnew() {
+    if (self_ != nullptr) self_->compares = outer_;
+  }
   ComparesAnew(const ComparesAnew&) = delete;
   ComparesAnew& operator=(const ComparesAnew&) = delete;
 
  private:
-  std::atomic<uint32_t>* outer_;  // of a wait under whose handler this one is
+  ThreadSelf* self_;                        // null: a task's wait, which handlers end
+  std::atomic<uint32_t>* outer_ = nullptr;  // of a wait under whose handler this one is
 };
 
 long futex_wait(uint32_t* uaddr, uint32_t val, uint32_t bitset, uint64_t deadline) {
