@@ -9,6 +9,7 @@
 // constructors enter the runtime uses the mark up earlier, but after ld.so has listed the library,
 // which is all we need.
 #include <link.h>
+#include <string.h>
 
 #include "coroutine/thread_block.h"
 #include "interpose/entry.h"
@@ -50,32 +51,40 @@ static void before(const char* path) {
   self.pending_signals.fetch_or(kLoaderMark, std::memory_order_relaxed);
 }
 
-using Dlsym = void* (*)(void*, const char*);
-
-// Found by dlvsym, since a dlsym in here is our own. The two ABIs' first versions; libc keeps them.
-static Dlsym real_dlsym() {
-#if defined(__x86_64__)
-  static const char kVersion[] = "GLIBC_2.2.5";
-#else
-  static const char kVersion[] = "GLIBC_2.17";
-#endif
-  static std::atomic<Dlsym> found{nullptr};
-  Dlsym f = found.load(std::memory_order_relaxed);
-  if (WISP_LIKELY(f != nullptr)) return f;
-  f = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", kVersion));
-  if (f == nullptr) fatal("dlsym: not found in libc");
-  found.store(f, std::memory_order_relaxed);
-  return f;
+static bool is_interposed(const char* name) {
+  static constexpr const char* kNames[] = {
+#define WISP_INTERPOSED(name, family, policy) #name,
+#include "interpose/functions.def"
+#undef WISP_INTERPOSED
+  };
+  for (const char* known : kNames)
+    if (strcmp(known, name) == 0) return true;
+  return false;
 }
 
-extern "C" __attribute__((visibility("hidden"))) void* wisp_before_dlsym() {
+// libc's function for ours, if `handle` gave that one: libc's own handle, which java.lang.foreign
+// and jnr-ffi ask, sees libc alone, so their reads would keep a carrier. What other libraries that
+// stand for libc have found stays theirs. In dlsym's place: has its arguments and its answer.
+static void* find_by_handle(void* handle, const char* name) {
+  real::Dlsym find = real::libcs_dlsym();
+  void* found = find(handle, name);
+  if (found == nullptr || found != find(RTLD_NEXT, name)) return found;
+  void* ours = find(real::own_handle(), name);
+  return ours != nullptr ? ours : found;
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* wisp_before_dlsym(void* handle,
+                                                                         const char* name) {
   ThreadSelf& self = thread_self();
   if (WISP_UNLIKELY((self.pending_signals.load(std::memory_order_relaxed) & kLoaderMark) != 0) &&
       interposing() && self.depth.load(std::memory_order_relaxed) == 0) {
     self.pending_signals.fetch_and(~kLoaderMark, std::memory_order_relaxed);
     late_modules_check();
   }
-  return reinterpret_cast<void*>(real_dlsym());
+  bool by_handle = handle != RTLD_DEFAULT && handle != RTLD_NEXT;
+  if (by_handle && g_interposing.load(std::memory_order_relaxed) && is_interposed(name))
+    return reinterpret_cast<void*>(find_by_handle);
+  return reinterpret_cast<void*>(real::libcs_dlsym());
 }
 
 extern "C" __attribute__((visibility("hidden"))) void* wisp_before_dlopen(const char* path, int) {

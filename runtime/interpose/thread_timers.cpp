@@ -14,7 +14,8 @@ using namespace wisp;
 template <typename Function>
 static Function in_librt(Function in_libc, const char* name) {
   if (WISP_LIKELY(in_libc != nullptr)) return in_libc;
-  return reinterpret_cast<Function>(dlsym(dlopen("librt.so.1", RTLD_LAZY | RTLD_NOLOAD), name));
+  void* librt = dlopen("librt.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  return reinterpret_cast<Function>(real::libcs_dlsym()(librt, name));
 }
 #define LIBC(name) in_librt(real::name, #name)
 

@@ -25,7 +25,7 @@ static Clock g_seen_clock = &clock_gettime;  // by who calls us
 void clocks_find() {
   // libc's, which the vdso answers for without entering the kernel.
   void* libc = real::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  void* clock = libc != nullptr ? dlsym(libc, "clock_gettime") : nullptr;
+  void* clock = libc != nullptr ? real::libcs_dlsym()(libc, "clock_gettime") : nullptr;
   g_seen_clock = real::clock_gettime;
   g_true_clock = clock != nullptr ? reinterpret_cast<Clock>(clock) : g_seen_clock;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <atomic>
 #include <initializer_list>
 
 #include "platform/log.h"
@@ -49,6 +50,35 @@ void resolve() {
   g_others = {any_is_anothers(connect), any_is_anothers(open, openat),
               any_is_anothers(fsync, fdatasync)};
   __atomic_store_n(&g_resolved, true, __ATOMIC_RELEASE);
+}
+
+Dlsym libcs_dlsym() {
+  // The two ABIs' first versions; libc keeps them.
+#if defined(__x86_64__)
+  static const char kVersion[] = "GLIBC_2.2.5";
+#else
+  static const char kVersion[] = "GLIBC_2.17";
+#endif
+  // relaxed: racing callers store the same value.
+  static std::atomic<Dlsym> found{nullptr};
+  Dlsym f = found.load(std::memory_order_relaxed);
+  if (WISP_LIKELY(f != nullptr)) return f;
+  f = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", kVersion));
+  if (f == nullptr) fatal("dlsym: not found in libc");
+  found.store(f, std::memory_order_relaxed);
+  return f;
+}
+
+void* own_handle() {
+  static std::atomic<void*> found{nullptr};
+  void* handle = found.load(std::memory_order_relaxed);
+  if (handle != nullptr) return handle;
+  ensure();
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&resolve), &info) == 0) return nullptr;
+  handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  found.store(handle, std::memory_order_relaxed);
+  return handle;
 }
 
 }  // namespace wisp::real

@@ -49,4 +49,12 @@ extern Others g_others;
 #undef WISP_REAL_VERSIONED
 #undef WISP_REAL
 
+// libc's dlsym. A dlsym in here is our own, and gives our functions for libc's to who asks libc's
+// handle (interpose/loader.cpp). Ends the process where libc has none.
+using Dlsym = void* (*)(void* handle, const char* name);
+Dlsym libcs_dlsym();
+
+// The handle of this library, for libcs_dlsym; null (the global scope) if ld.so does not know it.
+void* own_handle();
+
 }  // namespace wisp::real

@@ -1,5 +1,6 @@
 // Another preloaded library stands for functions of libc (stand_ins_module.c): it is called, by
 // tasks as by threads. Proxies (connect), other roots (open) and tests (fsync) work so.
+#include <dlfcn.h>
 #include <fcntl.h>
 
 #include "sockets.h"
@@ -27,8 +28,17 @@ static void locks_are_ours(void) {
   CHECK(pthread_rwlock_unlock(&lock) == 0);
 }
 
+// libc's handle gives libc's function as long as another library stands for that one: what that
+// library found there, it calls.
+static void handles_are_passed_by(void) {
+  void* libc = dlopen("libc.so.6", RTLD_LAZY);
+  CHECK(libc != NULL && dlsym(libc, "connect") != NULL && dlsym(libc, "connect") != (void*)connect);
+  CHECK(dlsym(libc, "read") == (void*)read);
+}
+
 int main(void) {
   check_tasks();
+  handles_are_passed_by();
   locks_are_ours();
   calls(NULL);
   join(java(calls, NULL));
