@@ -17,6 +17,7 @@
 
 #include "interpose/descriptor_entry.h"
 #include "io/event_pump.h"
+#include "io/partners.h"
 #include "platform/kernel.h"
 
 using namespace wisp;
@@ -217,6 +218,7 @@ WISP_EXPORT int pipe2(int fds[2], int flags) noexcept {
   if (r == 0) {
     created(fds[0], flags);
     created(fds[1], flags);
+    if (interposing()) io::make_partners(fds[0], fds[1]);
   }
   return r;
 }

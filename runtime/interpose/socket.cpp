@@ -7,6 +7,7 @@
 
 #include "interpose/descriptor_entry.h"
 #include "io/descriptor.h"
+#include "io/partners.h"
 #include "io/transfer.h"
 #include "io/wait.h"
 
@@ -79,9 +80,11 @@ WISP_EXPORT int socket(int domain, int type, int protocol) noexcept {
 WISP_EXPORT int socketpair(int domain, int type, int protocol, int fds[2]) noexcept {
   real::ensure();
   int r = real::socketpair(domain, type, protocol, fds);
-  if (r == 0 && interposing())
+  if (r == 0 && interposing()) {
     for (int i = 0; i < 2; ++i)
       io::descriptor_created(fds[i], io::kSocket, creation_flags(domain, type, protocol));
+    io::make_partners(fds[0], fds[1]);
+  }
   return r;
 }
 

@@ -1,12 +1,14 @@
-// Ends that wait for their partner to register stand in a small table by their ports; who comes to
-// a place that is taken takes it over. Both ends of a connection mostly register soon after each
-// other: at their first wait.
+// Ends that wait for their partner to register stand in a small table by their ports, or by the
+// inodes of local sockets; who comes to a place that is taken takes it over. Both ends of a
+// connection mostly register soon after each other: at their first wait.
 #include "io/partners.h"
 
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
+#include "io/local_peer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
 
@@ -15,7 +17,7 @@ namespace wisp::io {
 namespace {
 
 constexpr uint32_t kPlaceBits = 12, kPlaces = 1u << kPlaceBits;
-// Local port << 48 | port of the peer << 32 | descriptor; 0 = free. Relaxed: whatever is read is a
+// What tells one end << 48 | the other << 32 | descriptor; 0 = free. Relaxed: whatever is read is a
 // hint.
 std::atomic<uint64_t> g_ends[kPlaces];
 
@@ -40,10 +42,26 @@ struct Address {
   const sockaddr_in6* six() const { return reinterpret_cast<const sockaddr_in6*>(&storage); }
 };
 
+// Of a local socket whose other end was made by this process.
+bool inodes_of(int fd, uint32_t* local, uint32_t* peer) {
+  ucred maker = {};
+  socklen_t length = sizeof maker;
+  struct stat st = {};
+  if (kernel::call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, reinterpret_cast<long>(&maker),
+                   reinterpret_cast<long>(&length)) != 0 ||
+      maker.pid != kernel::call(SYS_getpid) ||
+      kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&st)) != 0)
+    return false;
+  uint32_t other = local_peer(static_cast<uint32_t>(st.st_ino));
+  *local = static_cast<uint32_t>(st.st_ino) & 0xffff, *peer = other & 0xffff;
+  return other != 0;
+}
+
 // Ports of a connection between two sockets of this machine; false: it is none.
 bool ports_of(int fd, uint32_t* local, uint32_t* peer) {
   Address here, there;
   if (!there.get(fd, SYS_getpeername) || !here.get(fd, SYS_getsockname)) return false;
+  if (here.storage.ss_family == AF_UNIX) return inodes_of(fd, local, peer);
   if (here.storage.ss_family == AF_INET) {
     *local = here.four()->sin_port, *peer = there.four()->sin_port;
     return here.four()->sin_addr.s_addr == there.four()->sin_addr.s_addr;
@@ -55,7 +73,14 @@ bool ports_of(int fd, uint32_t* local, uint32_t* peer) {
 
 }  // namespace
 
-void partner_seek(int fd, Descriptor* d) {
+void make_partners(int one, int other) {
+  Descriptor *d = descriptor_find(one), *o = descriptor_find(other);
+  if (d == nullptr || o == nullptr) return;
+  d->partner.store(static_cast<uint32_t>(other) + 1, std::memory_order_relaxed);
+  o->partner.store(static_cast<uint32_t>(one) + 1, std::memory_order_relaxed);
+}
+
+void partner_seek(int fd) {
   uint32_t local, peer;
   if (!ports_of(fd, &local, &peer)) return;
   std::atomic<uint64_t>* place = place_of(local, peer);
@@ -66,10 +91,7 @@ void partner_seek(int fd, Descriptor* d) {
     return;
   }
   place->store(0, std::memory_order_relaxed);
-  Descriptor* o = descriptor_find(other);
-  if (o == nullptr) return;
-  d->partner.store(static_cast<uint32_t>(other) + 1, std::memory_order_relaxed);
-  o->partner.store(static_cast<uint32_t>(fd) + 1, std::memory_order_relaxed);
+  make_partners(fd, other);
 }
 
 void partner_wake(int fd, uint32_t partner) {

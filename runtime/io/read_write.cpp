@@ -8,6 +8,7 @@
 #include <termios.h>
 
 #include "io/disk.h"
+#include "io/partners.h"
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
@@ -188,7 +189,10 @@ long write_vector(int fd, const iovec* parts, int count) {
                            : write_nowait(call, &rest, 1);
       if (r >= 0) {
         done += static_cast<size_t>(r);
-        if (done >= size || r == 0 || !call.hold()) return static_cast<long>(done);
+        if (done >= size || r == 0 || !call.hold()) {
+          partner_sent(call.fd(), call.record());
+          return static_cast<long>(done);
+        }
         offset += static_cast<size_t>(r);
         while (first + 1 < count && offset >= parts[first].iov_len)
           offset -= parts[first++].iov_len;

@@ -113,8 +113,8 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
       if (life_of(s) != life) return Wait::Ended;
       if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
     } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
-    d->partner.store(0, std::memory_order_relaxed);  // of a former life
-    if (kind_of(s) == kSocket) partner_seek(fd, d);
+    if ((s & kTcp) != 0) d->partner.store(0, std::memory_order_relaxed);  // of a former life
+    if (kind_of(s) == kSocket && d->partner.load(std::memory_order_relaxed) == 0) partner_seek(fd);
     if (part == kAnyPart) part = part_for(partner_to_follow(fd, d), kAnyPart);
     d->part.store(static_cast<uint8_t>(part != kAnyPart ? part : 0), std::memory_order_relaxed);
     d->strays.store(0, std::memory_order_relaxed);

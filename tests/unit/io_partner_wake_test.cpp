@@ -9,8 +9,10 @@ namespace wisp::test {
 namespace {
 
 // Both ends in the pump, which they are after a first wait each.
-struct KnownPair : TcpPair {
-  KnownPair() {
+template <typename Pair>
+struct Known : Pair {
+  using Pair::a, Pair::b;
+  Known() {
     for (int fd : {a, b}) {
       io::Descriptor* d = io::descriptor_find(fd);
       EXPECT_EQ(io::make_ready(fd, d, io::life_of(d->state.load()), false, 0), io::Wait::Ready);
@@ -18,6 +20,12 @@ struct KnownPair : TcpPair {
     EXPECT_NE(io::descriptor_find(a)->partner.load(), 0u);
   }
   void close() { close_fd(a), close_fd(b); }
+};
+using KnownPair = Known<TcpPair>;
+// Written to at a.
+struct PipePair : Pipe {
+  int a = out, b = in;
+  PipePair() { io::make_partners(a, b); }
 };
 
 bool somebody_receives(int fd) { return (io::descriptor_find(fd)->in.load() & 1) != 0; }
@@ -42,11 +50,11 @@ class IoPartnerWake : public ::testing::Test {
 
   // How often of 20 times `send`, which goes to who waits at the pair's b, has woken it by the time
   // it returns. (The pump may be faster now and then, and thieves may be in the way.)
-  template <typename Send>
+  template <typename Pair = TcpPair, typename Send>
   static int woken_by(Send&& send) {
     constexpr int kTimes = 20;
     std::atomic<int> woken{0}, received{0};
-    KnownPair pair;
+    Known<Pair> pair;
     run_tasks({[&] {
                  for (int i = 0; i < kTimes; ++i) {
                    yield_until([&] { return received == i && somebody_receives(pair.b); });
@@ -57,7 +65,7 @@ class IoPartnerWake : public ::testing::Test {
                [&] {
                  char c[2];
                  for (int i = 0; i < kTimes; ++i) {
-                   io::receive(pair.b, c, sizeof c, 0, nullptr, nullptr);
+                   io::read(pair.b, c, sizeof c);
                    uint64_t later = in_ms(1);  // the pump's event has come by then
                    yield_until([&] { return monotonic_ns() > later; });
                    ++received;
@@ -100,6 +108,12 @@ TEST_F(IoPartnerWake, ByTheSend) {
 }
 TEST_F(IoPartnerWake, ByAMessage) {
   EXPECT_GE(woken_by([](int fd) { send_message_of_two(fd, 'x'); }), 15);
+}
+TEST_F(IoPartnerWake, OfALocalSocket) {
+  EXPECT_GE(woken_by<LocalPair>([](int fd) { send_one(fd, 'x'); }), 15);
+}
+TEST_F(IoPartnerWake, OfAPipe) {
+  EXPECT_GE(woken_by<PipePair>([](int fd) { EXPECT_EQ(io::write(fd, "x", 1), 1); }), 15);
 }
 // The JDK's sockets with a time limit are non-blocking ones.
 TEST_F(IoPartnerWake, FromANonBlockingSocket) {

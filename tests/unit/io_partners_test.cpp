@@ -80,13 +80,44 @@ TEST_F(IoPartners, AFormerPartnerIsNone) {
   }});
 }
 
-// Connections to others, listeners and local pairs have none.
+bool are_partners(int one, int other) {
+  return io::descriptor_find(one)->partner.load() == static_cast<uint32_t>(other) + 1 &&
+         io::descriptor_find(other)->partner.load() == static_cast<uint32_t>(one) + 1;
+}
+
+// By what the kernel says of local sockets.
+TEST_F(IoPartners, LocalOnes) {
+  run_tasks({[] {
+    LocalPair one, other;
+    for (int fd : {one.a, other.a, one.b, other.b}) EXPECT_EQ(register_in(fd, 0), io::Wait::Ready);
+    EXPECT_TRUE(are_partners(one.a, one.b));
+    EXPECT_TRUE(are_partners(other.a, other.b));
+    for (int fd : {one.a, other.a, one.b, other.b}) close_fd(fd);
+  }});
+}
+
+// Told when it was made, and forgotten with the life of one of its ends.
+TEST_F(IoPartners, ThoseOfAPipe) {
+  run_tasks({[] {
+    Pipe pipe;
+    io::make_partners(pipe.in, pipe.out);
+    EXPECT_EQ(partner_to_follow(pipe.out, io::descriptor_find(pipe.out)), nullptr)
+        << "its reader has never waited";
+    for (int fd : {pipe.in, pipe.out}) EXPECT_EQ(register_in(fd, 0), io::Wait::Ready);
+    EXPECT_TRUE(are_partners(pipe.in, pipe.out));
+    close_fd(pipe.in);
+    EXPECT_EQ(io::partner_record(pipe.out, static_cast<uint32_t>(pipe.in) + 1), nullptr);
+    close_fd(pipe.out);
+  }});
+}
+
+// Listeners, and local sockets whose other end has never waited, have none.
 TEST_F(IoPartners, OthersHaveNone) {
   run_tasks({[] {
     sockaddr_in address;
     int listener = listen_tcp(&address);
     LocalPair local;
-    for (int fd : {listener, local.a, local.b}) {
+    for (int fd : {listener, local.a}) {
       EXPECT_EQ(register_in(fd, 0), io::Wait::Ready);
       EXPECT_EQ(io::descriptor_find(fd)->partner.load(), 0u);
     }
