@@ -14,7 +14,7 @@ process, so core files work as well.
 import gdb
 from gdb.unwinder import Unwinder
 
-ALL_TIDS = 3 << 22  # kLastTaskTid - kFirstTaskTid + 1
+ALL_TIDS = 3 << 22  # kTaskTids (runtime/scheduler/task_tid.h)
 STATES = ["created", "ready", "running", "parked", "dead"]
 # Offsets in the saved frame; rsp itself is behind it.
 SAVED = {"r12": 8, "r13": 16, "r14": 24, "r15": 32, "rbx": 40, "rbp": 48, "rip": 56}

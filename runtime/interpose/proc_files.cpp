@@ -17,7 +17,7 @@
 #include "interpose/entry.h"
 #include "platform/kernel.h"
 #include "platform/proc.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 
 namespace wisp {
 

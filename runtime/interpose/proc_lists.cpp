@@ -13,7 +13,6 @@
 #include "interpose/entry.h"
 #include "platform/kernel.h"
 #include "scheduler/internal.h"
-#include "scheduler/task_pool.h"
 
 using namespace wisp;
 

@@ -13,7 +13,7 @@
 #include "interpose/threads.h"
 #include "platform/kernel.h"
 #include "scheduler/placement.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 
 namespace wisp {
 

@@ -8,6 +8,7 @@
 #include "observe/wait_names.h"
 #include "scheduler/internal.h"
 #include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 
 namespace wisp::stats {
 namespace {

@@ -10,7 +10,7 @@
 #include "observe/peek.h"
 #include "observe/statistics_layout.h"
 #include "platform/proc.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 
 namespace wisp::stats {
 namespace {

@@ -12,7 +12,7 @@
 #include "scheduler/lent.h"
 #include "scheduler/own_thread.h"
 #include "scheduler/pick.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 
 namespace wisp {
 

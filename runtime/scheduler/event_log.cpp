@@ -8,7 +8,7 @@
 #include "platform/kernel.h"
 #include "platform/spin_lock.h"
 #include "scheduler/internal.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 
 namespace wisp {
 

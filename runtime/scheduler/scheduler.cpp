@@ -14,7 +14,7 @@
 #include "scheduler/internal.h"
 #include "scheduler/own_thread.h"
 #include "scheduler/pick.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 
 namespace wisp {
 

@@ -79,7 +79,7 @@ struct alignas(kCacheLine) WispTask {
   void* result = nullptr;
   Stack stack{};
   ThreadBlock block{};
-  uint32_t tid = 0;           // what gettid() says: unique, above any kernel tid (see task_pool.h)
+  uint32_t tid = 0;           // what gettid() says: unique, above any kernel tid (see task_tid.h)
   uint32_t signal_depth = 0;  // > 0 inside a signal handler
   int ends_wait = 0;          // the signal being delivered, if it has ended a wait
   // Handlers that have begun on it: with SA_RESTART, and those that end calls (upper half). Written

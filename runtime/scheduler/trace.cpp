@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "platform/clock.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 
 namespace wisp {
 

@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 
 #include "scheduler/internal.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 #include "sync/sleep.h"
 #include "unit/scheduler_fixture.h"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "platform/clock.h"
+#include "scheduler/task_tid.h"
 #include "unit/scheduler_fixture.h"
 
 namespace wisp::test {

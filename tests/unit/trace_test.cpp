@@ -9,7 +9,7 @@
 #include <map>
 
 #include "scheduler/internal.h"
-#include "scheduler/task_pool.h"
+#include "scheduler/task_tid.h"
 #include "trace.h"
 #include "unit/scheduler_fixture.h"
 
