@@ -88,6 +88,8 @@ void take_carrier(WispTask* task);
 void account_lent(WispTask* task, Carrier* carrier);
 // The worker's own time is nobody's: what it is charged for later starts here.
 void forget_own_cpu(Worker* w);
+// The next switch to it starts it afresh.
+void task_arm_context(WispTask* task);
 // From the worker's own stack: runs `task` until the worker is left without one.
 void run_task(Worker* worker, Carrier* carrier, WispTask* task);
 // The next task of this carrier without searching elsewhere, or null. Owner only.
@@ -95,6 +97,8 @@ WispTask* pick_next(Carrier* carrier);
 
 // --- worker.cpp: the idle loop
 bool worker_start(Carrier* carrier);  // a new kernel thread; carrier may be null (a spare)
+
+// --- announce.cpp
 // Wakes one sleeping carrier to look for work, if one sleeps and none searches already.
 enum class Noticer : uint8_t { Other, SysMonitor };
 void wake_searcher(Noticer by = Noticer::Other);
@@ -257,10 +261,8 @@ inline void trim_notice(const Carrier* c) {
 // at once, at most once per pass: such a task has left its kernel thread, which costs more.
 void trim_parked_elsewhere();
 
-// --- task_pool.cpp
-void task_arm_context(WispTask* task);  // dispatch.cpp: the next switch to it starts it afresh
-
-// --- kernel threads of the runtime itself
+// --- scheduler.cpp: kernel threads of the runtime itself
+// Detached, with all signals blocked. False with errno.
 bool start_kernel_thread(void* (*run)(void*), void* argument);
 
 // Until the worker that left the task has got off its stack: some instructions, unless the kernel

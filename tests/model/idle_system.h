@@ -1,8 +1,8 @@
 // The scheduler around the idle protocol, for idle_test.cpp. IdleSet and RunQueue are the runtime's
 // very templates; the rest is copied, function by function under the same names, reduced to what
 // takes part in the protocol. Keep alike.
-//   worker.cpp    visible_work, wake_searcher, announce_work, give_away, publish_with_work,
-//                 end_search, awake, changes_its_mind, next_task
+//   announce.cpp  visible_work, wake_searcher, announce_work, give_away, publish_with_work
+//   worker.cpp    end_search, awake, changes_its_mind, next_task with wait_as_spare and go_idle
 //   dispatch.cpp  pick_next;  search.cpp  search, one pass, left_to_it;  home.cpp
 //   sleep.cpp     start_helping, sleep_until_bound without its clock
 //   polling.cpp   wake_worker, wait_for_events without events
@@ -88,7 +88,7 @@ struct System {
     return true;
   }
 
-  // --- worker.cpp: waking
+  // --- announce.cpp
   Work visible_work(bool with_inboxes = true) const {
     if (!global_empty()) return Work::ForAnybody;
     bool left = false;

@@ -1,6 +1,6 @@
 // What watch_worker.h and watch_sysmon.h share: carriers, workers, tasks, the clock, the event
 // pump, and the words by which SysMonitor is told. Mirrors, under the same names: carrier.h, the
-// looks of worker.cpp and timers.cpp (any_work_visible, earliest_deadline), pump_is_empty of
+// looks of announce.cpp and timers.cpp (any_work_visible, earliest_deadline), pump_is_empty of
 // internal.h, sysmon_notice and sysmon_watch_deadline of internal.h and sysmon.cpp.
 //
 // Reduced: queues are sets of tasks (the run queue has its own test). Time is a small number; slack

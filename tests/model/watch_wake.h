@@ -1,6 +1,6 @@
 // Waking workers, firing timers, looking at the event pump: what workers and SysMonitor both do,
 // copied from
-//   worker.cpp    wake_searcher, announce_work, publish_with_work, give_away
+//   announce.cpp  wake_searcher, announce_work, publish_with_work, give_away
 //   scheduler.cpp ready and announce_wake, of a task that goes on computing
 //   timers.cpp    timer_arm, fire_timers (nobody disarms: the timed waits here all run out)
 //   polling.cpp   wake_worker, poll_events, pump_may_be_empty
@@ -13,7 +13,7 @@ namespace watch_model {
 struct Wakers : State {
   using State::State;
 
-  // --- worker.cpp: waking
+  // --- announce.cpp
   void wake_worker(Worker* w, WakeWord what) {
     w->wake.store(what);
     if (uint32_t part = w->polling.load(); part != 0) pump[part - 1].fetch_or(kInterrupt);

@@ -2,7 +2,8 @@
 //   sleep.cpp    take_watch, drop_watch, start_helping, send_to_pump_instead, sleep_until_bound
 //   polling.cpp  attend_pump, wait_for_events
 //   dispatch.cpp pick_next and what it tells;  search.cpp  search, one pass
-//   worker.cpp   end_search, deadlines_may_be_unwatched, awake, changes_its_mind, next_task
+//   worker.cpp   end_search, deadlines_may_be_unwatched, awake, changes_its_mind, next_task with
+//                wait_as_spare and go_idle
 // under the same names, reduced as watch_state.h says. Keep alike. A busy carrier does not look at
 // the pump between two tasks: whether it does is a matter of time.
 #pragma once
