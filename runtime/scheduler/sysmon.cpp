@@ -242,6 +242,47 @@ static void set_width() {
 static std::atomic<int> g_tid{0};
 int sysmon_tid() { return g_tid.load(std::memory_order_relaxed); }
 
+// Timers of idle carriers whose keeper has become busy. The earliest deadline of all after that.
+static uint64_t fire_timers_of_idle(uint64_t now) {
+  uint64_t deadline = earliest_deadline();
+  if (!timer_overdue(deadline, now)) return deadline;
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
+    Carrier& c = g_scheduler.carriers[i];
+    if (c.current.load(std::memory_order_acquire) == nullptr &&
+        timer_overdue(c.next_deadline.load(std::memory_order_relaxed), now))
+      fire_timers(&c, nullptr, now);
+  }
+  return earliest_deadline();
+}
+
+// Hand-offs and wake-ups in a hurry find a spare worker ready. Those that the kernel has not let
+// run yet count: on a busy machine that takes milliseconds, and 64 tasks that read from the disk
+// had 2,395 kernel threads, one for each of SysMonitor's looks. False: the kernel refuses one.
+static bool keep_a_spare(Findings* f) {
+  Scheduler& s = g_scheduler;
+  if (s.idle.spares() != 0 ||
+      s.workers_starting.load(std::memory_order_relaxed) > s.carrier_count ||
+      s.worker_count.load(std::memory_order_relaxed) >= kMaxWorkers)
+    return true;
+  bool made = worker_start(nullptr);
+  // Work that waits for this worker, or, if it was refused, for the next attempt.
+  if (!s.global.empty() || any_work_visible()) f->starving = true;
+  return made;
+}
+
+// While all carriers are idle and nothing waits: ns, or ~0, until told.
+static uint64_t end_of_long_sleep(uint64_t now, uint64_t deadline) {
+  // A carrier given away by a task that went into the kernel leaves its timers to nobody, unless
+  // the sleeping timekeeper's deadline is earlier.
+  uint64_t wake_at = deadline < watched_deadline() ? deadline + kTimerSlackNs : ~0ull;
+  uint64_t told = g_told.load(std::memory_order_relaxed);
+  if (told <= now)
+    g_told.store(~0ull, std::memory_order_relaxed);
+  else if (told < wake_at && wake_at - told > kTimerSlackNs)
+    wake_at = told + kTimerSlackNs;
+  return wake_at;
+}
+
 static void* sysmon_main(void*) {
   Scheduler& s = g_scheduler;
   g_tid.store(kernel::gettid(), std::memory_order_relaxed);
@@ -260,28 +301,9 @@ static void* sysmon_main(void*) {
     for (uint32_t i = 0; i < s.carrier_count; ++i) look_at(&s.carriers[i], now, &f);
     if (s.carrier_count >= Width::kMany && !chaos()) set_width();
     if (Spread::possible(s.carrier_count)) placement_look(now);
-    // Timers of idle carriers whose keeper has become busy.
-    uint64_t deadline = earliest_deadline();
-    if (timer_overdue(deadline, now)) {
-      for (uint32_t i = 0; i < s.carrier_count; ++i) {
-        Carrier& c = s.carriers[i];
-        if (c.current.load(std::memory_order_acquire) == nullptr &&
-            timer_overdue(c.next_deadline.load(std::memory_order_relaxed), now))
-          fire_timers(&c, nullptr, now);
-      }
-      deadline = earliest_deadline();
-    }
+    uint64_t deadline = fire_timers_of_idle(now);
     if (!s.global.empty() && s.idle.idle() != 0) announce_work(Noticer::SysMonitor);
-    // Hand-offs and wake-ups in a hurry find a spare worker ready. Those that the kernel has not
-    // let run yet count: on a busy machine that takes milliseconds, and 64 tasks that read from the
-    // disk had 2,395 kernel threads, one for each of SysMonitor's looks.
-    if (s.idle.spares() == 0 &&
-        s.workers_starting.load(std::memory_order_relaxed) <= s.carrier_count &&
-        s.worker_count.load(std::memory_order_relaxed) < kMaxWorkers) {
-      if (Carrier* none = nullptr; !worker_start(none)) period = kLongestNs;
-      // Work that waits for this worker, or, if it was refused, for the next attempt.
-      if (!s.global.empty() || any_work_visible()) f.starving = true;
-    }
+    if (!keep_a_spare(&f)) period = kLongestNs;
     LentLook lent = lent_look(now);
     f.moving |= lent.computing;
     uint64_t tick = s.config.sysmon_tick_us * 1000;
@@ -297,15 +319,7 @@ static void* sysmon_main(void*) {
     std::atomic_thread_fence(std::memory_order_acquire);
     uint64_t trim_at = trim_stacks(now);
     if (idle) {
-      // A carrier given away by a task that went into the kernel leaves its timers to nobody,
-      // unless the sleeping timekeeper's deadline is earlier.
-      wake_at = deadline < watched_deadline() ? deadline + kTimerSlackNs : ~0ull;
-      uint64_t told = g_told.load(std::memory_order_relaxed);
-      if (told <= now)
-        g_told.store(~0ull, std::memory_order_relaxed);
-      else if (told < wake_at && wake_at - told > kTimerSlackNs)
-        wake_at = told + kTimerSlackNs;
-      if (trim_at < wake_at) wake_at = trim_at;
+      wake_at = std::min(end_of_long_sleep(now, deadline), trim_at);
       if (lent.lighter) wake_at = std::min(wake_at, now + kLongestNs);
     } else if (deadline < wake_at) {
       wake_at = deadline > now + 20000 ? deadline + kTimerSlackNs : now + kShortestNs;
