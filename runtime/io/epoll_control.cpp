@@ -8,7 +8,6 @@
 
 namespace wisp::io {
 
-std::atomic<EpollSet*> g_epoll_sets{nullptr};
 std::atomic<bool> g_epoll_in_kernel{false};
 
 namespace {
@@ -24,14 +23,9 @@ EpollSet* set_of(Descriptor* d) {
   fresh->part = next_part.fetch_add(1, std::memory_order_relaxed) % pump_parts();
   // seq_cst: against epoll_surrender, which takes the flag away and then looks for the set, while
   // whoever adds looks for the flag after this.
-  if (!d->epoll.compare_exchange_strong(set, fresh)) {
-    free(memory);
-    return set;
-  }
-  fresh->made_before = g_epoll_sets.load(std::memory_order_relaxed);
-  while (!g_epoll_sets.compare_exchange_weak(fresh->made_before, fresh)) {
-  }
-  return fresh;
+  if (d->epoll.compare_exchange_strong(set, fresh)) return fresh;
+  free(memory);
+  return set;
 }
 
 enum class First { Nothing, Queued, AskNow };

@@ -60,7 +60,6 @@ struct EpollSet {
   std::atomic<PumpParts> parts{0};
   // Being handed over to the kernel.
   std::atomic<bool> moving{false};
-  EpollSet* made_before = nullptr;
 };
 
 constexpr uint32_t kEpollData = EPOLLIN | EPOLLRDNORM;
@@ -68,9 +67,6 @@ constexpr uint32_t kEpollServed = kEpollData | EPOLLPRI | EPOLLOUT | EPOLLERR | 
                                   EPOLLRDHUP | EPOLLRDBAND | EPOLLWRNORM | EPOLLWRBAND | EPOLLMSG |
                                   EPOLLET | EPOLLONESHOT;
 constexpr uint32_t kEpollModes = EPOLLET | EPOLLONESHOT;
-// All sets, the last one first. relaxed: who looks for an instance has made it, or got it by means
-// that order.
-extern std::atomic<EpollSet*> g_epoll_sets;
 
 inline long epoll_kernel_control(int epoll, int operation, int fd, epoll_event* event) {
   long r = kernel::call(SYS_epoll_ctl, epoll, operation, fd, reinterpret_cast<long>(event));

@@ -1,7 +1,8 @@
-// Binds libc functions to the version that glibc 2.28 has of them, so that a library built on a
-// newer machine loads on an older one: glibc 2.34 gave everything that it took over from libpthread
-// and libdl a new version. Included by the compiler's command line in every file of the library
-// (runtime/CMakeLists.txt); tests/library/linkage_test.py names what is missing here.
+// Binds the libc functions that the library calls by name to the version that glibc 2.28 has of
+// them, so that one built on a newer machine loads on an older one: glibc 2.34 gave everything that
+// it took over from libpthread and libdl a new version. Included by the compiler's command line in
+// every file of the library (runtime/CMakeLists.txt); tests/library/linkage_test.py names what is
+// missing here.
 #pragma once
 
 #if defined(__x86_64__)
@@ -15,29 +16,13 @@ WISP_OLD_SYMBOL(_pthread_cleanup_pop, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(_pthread_cleanup_push, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(dladdr, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(dladdr1, "GLIBC_2.3.3")
-WISP_OLD_SYMBOL(dlclose, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(dlerror, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(dlinfo, "GLIBC_2.3.3")
 WISP_OLD_SYMBOL(dlsym, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(dlvsym, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_attr_getstack, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_attr_getstacksize, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_attr_setguardsize, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_attr_setstack, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_attr_setstacksize, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(pthread_barrier_init, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(pthread_barrierattr_init, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(pthread_barrierattr_setpshared, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(pthread_condattr_setclock, "GLIBC_2.3.3")
 WISP_OLD_SYMBOL(pthread_condattr_setpshared, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_getspecific, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_mutexattr_init, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_mutexattr_setpshared, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_mutexattr_settype, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_rwlock_init, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(pthread_setspecific, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(sem_destroy, "GLIBC_2.2.5")
-WISP_OLD_SYMBOL(sem_getvalue, "GLIBC_2.2.5")
 WISP_OLD_SYMBOL(sem_init, "GLIBC_2.2.5")
 
 #undef WISP_OLD_SYMBOL

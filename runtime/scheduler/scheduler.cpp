@@ -152,12 +152,12 @@ void ready(WispTask* task) {
   announce_wake(me.task, displaced != nullptr, stamp);
 }
 
-WispTask* runtime_enter_slow(WispTask* task) {
+void runtime_enter_slow(WispTask* task) {
   if (task->handoff.move(HandOff::Requested, HandOff::None)) {
     // We keep the carrier. Only a task that comes from the program's own code may lose it by chaos:
     // deeper inside it may hold a lock of ours.
     if (chaos() && task->self->depth.load(std::memory_order_relaxed) == 1) chaos_yield(task);
-    return task;
+    return;
   }
   if (task->handoff.load() == HandOff::Taken) {
     // From here to its next park it is a plain thread: what it wakes goes through the global queue.
@@ -166,7 +166,6 @@ WispTask* runtime_enter_slow(WispTask* task) {
     task->worker.load(std::memory_order_relaxed)->carrier = nullptr;
     if (chaos() && task->self->depth.load(std::memory_order_relaxed) == 1) chaos_yield(task);
   }
-  return task;
 }
 
 void runtime_leave_slow(ThreadSelf& self) {

@@ -71,7 +71,7 @@ void task_recycle(WispTask* task);
 
 // --- entering and leaving the runtime. Interposed functions that take runtime locks, park or wake
 // do so inside one of these. Nests. Costs two stores and two loads.
-WispTask* runtime_enter_slow(WispTask* task);
+void runtime_enter_slow(WispTask* task);
 void runtime_leave_slow(ThreadSelf& self);
 
 class RuntimeEntry {

@@ -26,8 +26,5 @@ int semaphore_trywait(sem_t* s);                     // 0 or EAGAIN
 int semaphore_wait(sem_t* s, uint64_t deadline_ns);  // 0, ETIMEDOUT, EINTR
 int semaphore_clockwait(sem_t* s, clockid_t clock, const timespec* abstime);
 int semaphore_post(sem_t* s);  // 0 or EOVERFLOW; async-signal-safe
-inline int semaphore_getvalue(sem_t* s) {
-  return static_cast<int>(sem_value(sem_word(s).load(std::memory_order_relaxed)));
-}
 
 }  // namespace wisp
