@@ -37,7 +37,8 @@ double seconds_between(const Statistics& now, const Statistics* earlier);
 const char* state_word(stats::State state);
 const char* wait_word(stats::WaitFor wait);
 std::string task_name(const stats::TaskRecord& task);
-// "running on carrier 0", "queued on carrier 1", "parked on lock 0x…, 3.2 s more"…
+// Where it is, or what it waits for: "on carrier 0", "in the queue of carrier 1", "lock 0x…, 3.2 s
+// more"…
 std::string describe(const Statistics& s, const stats::TaskRecord& task);
 // The address at an end of the socket that it waits on (TaskRecord::socket_end says which); empty.
 std::string socket_text(const stats::TaskRecord& task);

@@ -7,7 +7,6 @@
 #include "observe/socket_end.h"
 #include "observe/wait_names.h"
 #include "scheduler/internal.h"
-#include "scheduler/task_pool.h"
 #include "scheduler/task_tid.h"
 
 namespace wisp::stats {
@@ -74,7 +73,6 @@ void fill(CarrierRecord* r, const Carrier& c, const Times& now) {
   r->io_wait_ns = ticks_to_ns(read(c.io_wait_ticks));
   uint64_t off = ticks_to_ns(read(c.off_ticks));
   r->blocked_ns = never_less(c.told.blocked, off > r->queued_ns ? off - r->queued_ns : 0);
-  r->next_deadline_ns = read(c.next_deadline);
 }
 
 void fill(WorkerRecord* r, const Worker& w) {
@@ -106,8 +104,6 @@ void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times&
   r->worker_tid = w != nullptr ? w->tid.load(std::memory_order_relaxed) : 0;
   r->wait_fd = -1;
   for (uint32_t i = 0; i + 1 < kNameSize; ++i) r->name[i] = peek(t.name[i]);
-  r->stack_low = reinterpret_cast<uint64_t>(peek(t.stack.base));
-  r->stack_high = r->stack_low + peek(t.stack.size);
   r->deadline_ns = kNever;
   if (state == TaskState::Parked) {
     if (peek(t.timer.queued)) r->deadline_ns = peek(t.timer.deadline);
@@ -115,7 +111,8 @@ void fill(TaskRecord* r, const WispTask& t, const WaitNames& names, const Times&
     r->wait_address = reinterpret_cast<uint64_t>(key);
     r->wait_for = WaitFor::Lock;
     // A sleeper parks on a local variable of its own.
-    if (r->wait_address >= r->stack_low && r->wait_address < r->stack_high)
+    uint64_t stack = reinterpret_cast<uint64_t>(peek(t.stack.base));
+    if (r->wait_address - stack < peek(t.stack.size))
       r->wait_for = WaitFor::Time;
     else
       names.name(key, r);
@@ -143,6 +140,79 @@ Section section(size_t offset, uint32_t count) {
 }
 
 constexpr uint32_t kQueuedPerCarrier = Carrier::kRing + Carrier::kFront + 1;  // 1: the next slot
+
+// All carriers, and what their queues hold. Returns how many tasks that is.
+uint32_t fill_carriers(CarrierRecord* carriers, uint32_t* queued, const Times& now) {
+  uint32_t queued_total = 0;
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
+    const Carrier& c = g_scheduler.carriers[i];
+    CarrierRecord* r = &carriers[i];
+    fill(r, c, now);
+    r->queued_first = queued_total;
+    if (WispTask* next = c.next.load(std::memory_order_relaxed))
+      queued[queued_total++] = id_of(next);
+    WispTask* both[Carrier::kRing + Carrier::kFront];
+    uint32_t n = c.front.look(both, Carrier::kFront);
+    n += c.queue.look(both + n, Carrier::kRing);
+    for (uint32_t k = 0; k < n; ++k)
+      if (both[k] != nullptr) queued[queued_total++] = id_of(both[k]);
+    r->queued_count = queued_total - r->queued_first;
+    r->queue_length = r->queued_count + c.inbox.size();
+  }
+  return queued_total;
+}
+
+// From `at` on, as many as there is room for. Returns where they end.
+size_t fill_workers(char* base, size_t at, size_t room, uint32_t* count) {
+  const std::atomic<Worker*>& all = g_scheduler.all_workers;
+  for (Worker* w = all.load(std::memory_order_acquire); w != nullptr; w = w->all_next) {
+    if (w->tid.load(std::memory_order_relaxed) == 0)
+      continue;  // no kernel thread yet, or none any more
+    if (at + sizeof(WorkerRecord) > room) break;
+    fill(reinterpret_cast<WorkerRecord*>(base + at), *w);
+    at += sizeof(WorkerRecord);
+    ++*count;
+  }
+  return at;
+}
+
+// The same of those that live; for whom there is no room is left out. Their carriers count them.
+size_t fill_tasks(char* base, size_t at, size_t room, const Times& now, CarrierRecord* carriers,
+                  uint32_t* count, uint32_t* left_out) {
+  WaitNames names;
+  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next) {
+    if (t->state.load(std::memory_order_relaxed) == TaskState::Dead) continue;
+    if (at + sizeof(TaskRecord) > room) {
+      ++*left_out;
+      continue;
+    }
+    auto* r = reinterpret_cast<TaskRecord*>(base + at);
+    fill(r, *t, names, now);
+    if (r->carrier < g_scheduler.carrier_count) ++carriers[r->carrier].tasks;
+    at += sizeof(TaskRecord);
+    ++*count;
+  }
+  return at;
+}
+
+void fill_totals(Snapshot* snapshot, const CarrierRecord* carriers) {
+  const Scheduler& s = g_scheduler;
+  snapshot->tasks_created = read(s.tasks_created);
+  snapshot->tasks_completed = read(s.completed_elsewhere);
+  snapshot->handoffs = read(s.handoffs);
+  for (uint32_t i = 0; i < s.carrier_count; ++i) {
+    snapshot->tasks_completed += carriers[i].completed;
+    snapshot->handoffs += carriers[i].handoffs;
+  }
+  snapshot->preemptions = read(s.preemptions);
+  snapshot->sysmon_tick_us = s.config.sysmon_tick_us;
+  snapshot->sysmon_wakes_at_ns = sysmon_wakes_at();
+  snapshot->global_queue = s.global.size();
+  snapshot->idle_carriers = s.idle.idle();
+  snapshot->kept_back_carriers = s.idle.kept_back();
+  snapshot->spare_workers = s.idle.spares();
+  snapshot->searching_workers = s.idle.searching();
+}
 
 uint64_t g_first_ns = 0;
 
@@ -174,79 +244,20 @@ size_t collect(void* to, size_t room) {
   snapshot.realtime_ns = realtime_ns();
   snapshot.monotonic_ns = now.monotonic_ns;
 
-  // Carriers and what their queues hold.
   auto* carriers = reinterpret_cast<CarrierRecord*>(base + carriers_at);
-  auto* queued = reinterpret_cast<uint32_t*>(base + queued_at);
-  uint32_t queued_total = 0;
-  for (uint32_t i = 0; i < s.carrier_count; ++i) {
-    const Carrier& c = s.carriers[i];
-    CarrierRecord* r = &carriers[i];
-    fill(r, c, now);
-    r->queued_first = queued_total;
-    if (WispTask* next = c.next.load(std::memory_order_relaxed))
-      queued[queued_total++] = id_of(next);
-    WispTask* both[Carrier::kRing + Carrier::kFront];
-    uint32_t n = c.front.look(both, Carrier::kFront);
-    n += c.queue.look(both + n, Carrier::kRing);
-    for (uint32_t k = 0; k < n; ++k)
-      if (both[k] != nullptr) queued[queued_total++] = id_of(both[k]);
-    r->queued_count = queued_total - r->queued_first;
-    r->queue_length = r->queued_count + c.inbox.size();
-  }
-
-  size_t at = workers_at;
-  uint32_t workers = 0;
-  for (Worker* w = s.all_workers.load(std::memory_order_acquire); w != nullptr; w = w->all_next) {
-    if (w->tid.load(std::memory_order_relaxed) == 0)
-      continue;  // no kernel thread yet, or none any more
-    if (at + sizeof(WorkerRecord) > room) break;
-    fill(reinterpret_cast<WorkerRecord*>(base + at), *w);
-    at += sizeof(WorkerRecord);
-    ++workers;
-  }
-
-  size_t tasks_at = at;
-  uint32_t tasks = 0;
-  WaitNames names;
-  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next) {
-    if (t->state.load(std::memory_order_relaxed) == TaskState::Dead) continue;
-    if (at + sizeof(TaskRecord) > room) {
-      ++snapshot.tasks_left_out;
-      continue;
-    }
-    auto* r = reinterpret_cast<TaskRecord*>(base + at);
-    fill(r, *t, names, now);
-    if (r->carrier < s.carrier_count) ++carriers[r->carrier].tasks;
-    at += sizeof(TaskRecord);
-    ++tasks;
-  }
+  uint32_t queued = fill_carriers(carriers, reinterpret_cast<uint32_t*>(base + queued_at), now);
+  uint32_t workers = 0, tasks = 0, left_out = 0;
+  size_t tasks_at = fill_workers(base, workers_at, room, &workers);
+  snapshot.size = fill_tasks(base, tasks_at, room, now, carriers, &tasks, &left_out);
 
   snapshot.carriers = section<CarrierRecord>(carriers_at, s.carrier_count);
-  snapshot.queued = section<uint32_t>(queued_at, queued_total);
+  snapshot.queued = section<uint32_t>(queued_at, queued);
   snapshot.workers = section<WorkerRecord>(workers_at, workers);
   snapshot.tasks = section<TaskRecord>(tasks_at, tasks);
-  snapshot.tasks_created = read(s.tasks_created);
-  snapshot.tasks_completed = read(s.completed_elsewhere);
-  snapshot.handoffs = read(s.handoffs);
-  for (uint32_t i = 0; i < s.carrier_count; ++i) {
-    snapshot.tasks_completed += carriers[i].completed;
-    snapshot.handoffs += carriers[i].handoffs;
-  }
-  snapshot.preemptions = read(s.preemptions);
-  snapshot.tasks_alive = tasks + snapshot.tasks_left_out;
-  snapshot.sysmon_tick_us = s.config.sysmon_tick_us;
-  snapshot.sysmon_wakes_at_ns = sysmon_wakes_at();
-  snapshot.global_queue = s.global.size();
-  snapshot.idle_carriers = s.idle.idle();
-  snapshot.kept_back_carriers = s.idle.kept_back();
-  snapshot.spare_workers = s.idle.spares();
-  snapshot.searching_workers = s.idle.searching();
-  snapshot.pump_watched = s.idle.polling() != 0 ? 1 : 0;
-  snapshot.pump_present = g_poller.load(std::memory_order_relaxed) != nullptr;
-  snapshot.pooled_tasks = pooled_tasks();
-  snapshot.size = at;
+  snapshot.tasks_alive = tasks + left_out;
+  fill_totals(&snapshot, carriers);
   memcpy(base, &snapshot, sizeof snapshot);
-  return at;
+  return snapshot.size;
 }
 
 }  // namespace wisp::stats

@@ -8,7 +8,7 @@
 
 namespace wisp::stats {
 
-// Enough for a snapshot now (tasks born meanwhile are counted as left out).
+// Enough for a snapshot now. (Tasks born meanwhile may be left out; tasks_alive counts them.)
 size_t snapshot_room();
 // Writes a Snapshot and its sections at `to`; returns its size, 0 if `room` is too small for any.
 size_t collect(void* to, size_t room);

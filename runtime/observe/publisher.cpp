@@ -43,9 +43,7 @@ bool open_page(Page* page) {
   if (page->header == nullptr) return false;
   PageHeader* h = page->header;
   h->version = kVersion;
-  h->header_size = kHeaderSize;
   h->pid = kernel::getpid();
-  h->carriers = g_scheduler.carrier_count;
   h->started_ns = realtime_ns();
   h->started_monotonic_ns = monotonic_ns();
   h->trace_state.store(trace_serve(0), std::memory_order_relaxed);

@@ -11,8 +11,9 @@
 //               sequence odd -> writes the snapshot behind the header -> sequence even ->
 //               served = the request it saw, wakes
 //   reader:     copies the snapshot with pread(2); valid if `sequence` was even and is unchanged
-// The runtime never reads anything back from the page but `request`, whose value it only copies,
-// and `trace_wanted`, a size that it checks.
+// Of what readers may have written the runtime reads few words, whose values it compares, copies or
+// counts on (`request`, `served`, `sequence`, `trace_renewed`), and `trace_wanted`, a size that it
+// checks.
 // The reader believes nothing: sizes, counts and strings are checked on its own copy.
 //
 // Fixed-size little records, native byte order. A newer runtime may append fields to records; the
@@ -26,7 +27,7 @@ namespace wisp::stats {
 
 constexpr char kMemfdName[] = "wisp-statistics";
 constexpr uint64_t kMagic = 0x3153544154535757ull;  // "WWSTATS1"
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr uint32_t kHeaderSize = 4096;
 constexpr uint32_t kNameSize = 16;
 constexpr uint32_t kNone = ~0u;
@@ -44,9 +45,7 @@ enum class TraceState : uint32_t {
 struct PageHeader {
   uint64_t magic;
   uint32_t version;
-  uint32_t header_size;
-  int32_t pid;  // in the process's own pid namespace
-  uint32_t carriers;
+  int32_t pid;          // in the process's own pid namespace
   uint64_t started_ns;  // CLOCK_REALTIME
   uint64_t started_monotonic_ns;
   char release[32];
@@ -79,8 +78,6 @@ struct Snapshot {
   uint64_t handoffs, preemptions;
   uint64_t sysmon_tick_us, sysmon_wakes_at_ns;  // kNever: it sleeps until told
   uint32_t global_queue, idle_carriers, spare_workers, searching_workers;
-  uint32_t pump_watched, pump_present;  // a worker waits in the event pump; there is a pump
-  uint32_t pooled_tasks, tasks_left_out;
   uint32_t kept_back_carriers, reserved;
 };
 
@@ -97,7 +94,6 @@ struct CarrierRecord {
   uint64_t run_ns, idle_ns;                // since the start: its tasks ran; nothing ran
   uint64_t queued_ns, queued_count_total;  // its tasks waited in queues (estimated from a sample)
   uint64_t blocked_ns;                     // its tasks were parked
-  uint64_t next_deadline_ns;               // CLOCK_MONOTONIC, kNever
   uint64_t io_waits, io_wait_ns;
 };
 
@@ -141,11 +137,11 @@ struct TaskRecord {
   uint64_t since_ns;     // CLOCK_MONOTONIC: when it got to, or left, its processor
   uint64_t cpu_ns;
   uint64_t times_run, times_stolen, times_steal_failed, times_handed_off, times_preempted;
-  uint64_t stack_low, stack_high, stack_pointer;  // stack_pointer: 0 while it runs
-  uint64_t thread_pointer;                        // its pthread_t
-  uint64_t java_id;                               // Thread.getId(); 0 = unknown
-  uint64_t queued_ns;                             // in queues, an estimate from a sample
-  char socket[kSocketSize];                       // of wait_fd
+  uint64_t stack_pointer;    // 0 while it runs
+  uint64_t thread_pointer;   // its pthread_t
+  uint64_t java_id;          // Thread.getId(); 0 = unknown
+  uint64_t queued_ns;        // in queues, an estimate from a sample
+  char socket[kSocketSize];  // of wait_fd
 };
 
 }  // namespace wisp::stats

@@ -288,8 +288,6 @@ void task_recycle(WispTask* t) {
   destroy(t);
 }
 
-uint32_t pooled_tasks() { return g_complete_count; }
-
 WispTask* all_tasks() { return g_all.load(std::memory_order_acquire); }
 
 WispTask* task_of(pthread_t thread) {

@@ -9,7 +9,4 @@ namespace wisp {
 // SysMonitor: the stacks of dead tasks that are kept give back what deep calls have left.
 void pool_drop_deep();
 
-// For a forked child and for observers' tests.
-uint32_t pooled_tasks();
-
 }  // namespace wisp
