@@ -64,10 +64,8 @@ WISP_EXPORT int select(int n, fd_set* in, fd_set* out, fd_set* except, timeval* 
   }
   long r = io::select_until(n, in, out, except, deadline);
   if (timeout != nullptr) {  // Linux says how much was left
-    uint64_t now = monotonic_ns();
-    uint64_t left = deadline > now ? deadline - now : 0;
-    timeout->tv_sec = static_cast<time_t>(left / 1000000000u);
-    timeout->tv_usec = static_cast<suseconds_t>(left % 1000000000u / 1000);
+    timespec left = time_left(deadline);
+    *timeout = {left.tv_sec, left.tv_nsec / 1000};
   }
   return static_cast<int>(answer(r));
 }

@@ -71,20 +71,16 @@ int wait_for_events(int epoll, epoll_event* events, uint64_t deadline_ns) {
   if (deadline_ns == kDontWait)
     return static_cast<int>(
         kernel::call(SYS_epoll_pwait, epoll, reinterpret_cast<long>(events), kPollBatch, 0, 0, 8));
-  uint64_t left = 0;
-  if (deadline_ns != kForever) {
-    uint64_t now = monotonic_ns();
-    left = deadline_ns > now ? deadline_ns - now : 0;
-  }
+  timespec left{0, 0};
+  if (deadline_ns != kForever) left = time_left(deadline_ns);
   if (!g_no_pwait2.load(std::memory_order_relaxed)) {
-    timespec ts{static_cast<time_t>(left / 1000000000u), static_cast<long>(left % 1000000000u)};
     long r = kernel::call(kernel::kEpollPwait2, epoll, reinterpret_cast<long>(events), kPollBatch,
-                          deadline_ns == kForever ? 0 : reinterpret_cast<long>(&ts), 0, 8);
+                          deadline_ns == kForever ? 0 : reinterpret_cast<long>(&left), 0, 8);
     // Before Linux 5.11, or forbidden by a sandbox's filter that does not know it.
     if (r != -ENOSYS && r != -EPERM) return static_cast<int>(r);
     g_no_pwait2.store(true, std::memory_order_relaxed);
   }
-  uint64_t ms = (left + 999999) / 1000000;
+  uint64_t ms = (to_ns(left) + 999999) / 1000000;
   int timeout = deadline_ns == kForever ? -1 : ms > 0x7fffffff ? 0x7fffffff : static_cast<int>(ms);
   return static_cast<int>(kernel::call(SYS_epoll_pwait, epoll, reinterpret_cast<long>(events),
                                        kPollBatch, timeout, 0, 8));

@@ -29,12 +29,7 @@ int task_nanosleep(const timespec* req, timespec* rem) {
   }
   uint64_t deadline = deadline_after(*req);
   int e = task_sleep_until(deadline);
-  if (e == EINTR && rem != nullptr) {
-    uint64_t now = monotonic_ns();
-    uint64_t left = deadline > now ? deadline - now : 0;
-    rem->tv_sec = static_cast<time_t>(left / 1000000000u);
-    rem->tv_nsec = static_cast<long>(left % 1000000000u);
-  }
+  if (e == EINTR && rem != nullptr) *rem = time_left(deadline);
   return e;
 }
 
