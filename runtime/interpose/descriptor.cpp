@@ -153,8 +153,7 @@ WISP_EXPORT void closefrom(int first) noexcept {
   }
 }
 
-// ---- what changes a file's flags
-// -----------------------------------------------------------------
+// ---- what changes a file's flags -------------------------------------------------------------
 
 static int control(int fd, int command, void* argument) {
   real::ensure();

@@ -9,14 +9,11 @@
 
 namespace wisp {
 
-// depth: a handler that runs while its task is inside the runtime (a crash report) gets libc.
 // A task that stays on its kernel thread waits there for the event itself, not for who sees it in
 // the pump.
 inline bool on_task() {
-  if (!interposing()) return false;
-  ThreadSelf& me = thread_self();
-  return me.task != nullptr && WISP_LIKELY(me.depth.load(std::memory_order_relaxed) == 0) &&
-         !goes_on_alone(me.task);
+  WispTask* task = task_outside_runtime();
+  return task != nullptr && !goes_on_alone(task);
 }
 
 // A result >= 0 or -errno, as libc gives it.

@@ -23,6 +23,15 @@ inline bool interposing() {
 // straight to libc.
 inline WispTask* calling_task() { return interposing() ? current_task() : nullptr; }
 
+// The same, outside the runtime: a handler that runs while its task is inside (a crash report) gets
+// libc.
+inline WispTask* task_outside_runtime() {
+  if (!interposing()) return nullptr;
+  ThreadSelf& me = thread_self();
+  if (WISP_UNLIKELY(me.depth.load(std::memory_order_relaxed) != 0)) return nullptr;
+  return me.task;
+}
+
 // 0 or an error's number, as the layers below answer, in the form of most C functions: 0, or -1 and
 // errno.
 inline int error_answer(int error) {

@@ -24,12 +24,7 @@ using namespace wisp;
 
 namespace {
 
-// depth: a handler that runs while its task is inside the runtime (a crash report) gets libc.
-inline bool on_task() {
-  if (!interposing()) return false;
-  ThreadSelf& me = thread_self();
-  return me.task != nullptr && WISP_LIKELY(me.depth.load(std::memory_order_relaxed) == 0);
-}
+inline bool on_task() { return task_outside_runtime() != nullptr; }
 
 template <typename F>
 inline auto waiting(bool may_wait, F&& call) {
@@ -261,8 +256,8 @@ WISP_ALLOCATE(posix_fallocate)
 WISP_ALLOCATE(posix_fallocate64)
 #undef WISP_ALLOCATE
 
-// ---- locks: interruptible by signals, as in the kernel (NIO breaks FileChannel.lock that way)
-// -----
+// ---- locks -----------------------------------------------------------------------------------
+// Interruptible by signals, as in the kernel: NIO breaks FileChannel.lock that way.
 
 WISP_EXPORT int flock(int fd, int operation) noexcept {
   return waiting((operation & LOCK_NB) == 0 && (operation & LOCK_UN) == 0,
@@ -276,8 +271,8 @@ WISP_LOCKF(lockf)
 WISP_LOCKF(lockf64)
 #undef WISP_LOCKF
 
-// ---- copies between files (sendfile and splice, which know sockets, are the descriptor family's)
-// ---
+// ---- copies between files --------------------------------------------------------------------
+// sendfile and splice, which know sockets, are the descriptor family's.
 
 WISP_EXPORT ssize_t copy_file_range(int in, off64_t* from, int out, off64_t* to, size_t size,
                                     unsigned flags) {

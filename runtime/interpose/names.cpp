@@ -19,9 +19,7 @@ namespace {
 template <typename F>
 inline auto asking(F&& call) {
   real::ensure();
-  bool on_task = interposing() && current_task() != nullptr &&
-                 thread_self().depth.load(std::memory_order_relaxed) == 0;
-  if (!on_task) return call();
+  if (task_outside_runtime() == nullptr) return call();
   BlockingRegion region;
   return call();
 }
@@ -65,8 +63,7 @@ WISP_EXPORT int gethostbyaddr_r(const void* address, socklen_t length, int famil
   });
 }
 
-// ---- users and groups: files here, LDAP or sssd elsewhere
-// -----------------------------------------
+// ---- users and groups: files here, LDAP or sssd elsewhere ------------------------------------
 
 WISP_EXPORT passwd* getpwnam(const char* name) {
   return asking([=] { return real::getpwnam(name); });

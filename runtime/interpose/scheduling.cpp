@@ -158,8 +158,7 @@ int affinity_at_birth(const pthread_attr_t* attr) {
 
 using namespace wisp;
 
-// ---- classes
-// ------------------------------------------------------------------------------------
+// ---- classes ---------------------------------------------------------------------------------
 
 WISP_EXPORT int pthread_getschedparam(pthread_t thread, int* policy, sched_param* param) noexcept {
   real::ensure();
@@ -201,8 +200,7 @@ WISP_EXPORT int sched_setparam(pid_t who, const sched_param* param) noexcept {
   return error_answer(set_class(SCHED_OTHER, param));
 }
 
-// ---- nice values: -XX:ThreadPriorityPolicy=1 sets them by tid
-// ------------------------------------------------------------------------------------
+// ---- nice values: -XX:ThreadPriorityPolicy=1 sets them by tid --------------------------------
 
 WISP_EXPORT int setpriority(__priority_which_t which, id_t who, int value) noexcept {
   real::ensure();
@@ -224,8 +222,7 @@ WISP_EXPORT int nice(int added) noexcept {
   return sum < -20 ? -20 : sum > 19 ? 19 : sum;
 }
 
-// ---- affinity
-// ------------------------------------------------------------------------------------
+// ---- affinity --------------------------------------------------------------------------------
 
 static int task_affinity(size_t size, cpu_set_t* set) {
   return real::sched_getaffinity(bound_as_process(), size, set);

@@ -65,8 +65,7 @@ WISP_EXPORT int pthread_getname_np(pthread_t thread, char* buffer, size_t size) 
   return copy_name(task->name, buffer, size);
 }
 
-// ---- CPU time
-// ------------------------------------------------------------------------------------
+// ---- CPU time --------------------------------------------------------------------------------
 
 WISP_EXPORT int pthread_getcpuclockid(pthread_t thread, clockid_t* clock) noexcept {
   real::ensure();

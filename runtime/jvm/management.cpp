@@ -1,18 +1,14 @@
 // Registers the MXBean when, and only when, the platform MBean server comes into being. The way
 // there costs nothing to programs without JMX, and needs neither an option nor an agent:
 //
-//   JVM_GetManagement   what libmanagement asks HotSpot for in its JNI_OnLoad; as with
-//   JVM_StartThread
-//                       our definition is found first. Only programs that use java.lang.management
-//                       come here. The library that has getDiagnosticCommands gets our version
-//                       bound.
-//   getDiagnosticCommands   is called on JDK 8 to 25 by the registration of the DiagnosticCommand
-//   bean,
-//                       which is part of making the platform MBean server: by then the server is in
-//                       ManagementFactory.platformMBeanServer, and we add our bean to it.
-//   The classes are in this library (java/agent, compiled for Java 8) and are defined in the boot
-//   loader,
-//                       so clients that name Dragonwell's interface find it.
+// - JVM_GetManagement is what libmanagement asks HotSpot for in its JNI_OnLoad; as with
+//   JVM_StartThread our definition is found first. Only programs that use java.lang.management come
+//   here. The library that has getDiagnosticCommands gets our version bound.
+// - getDiagnosticCommands is called on JDK 8 to 25 by the registration of the DiagnosticCommand
+//   bean, which is part of making the platform MBean server: by then the server is in
+//   ManagementFactory.platformMBeanServer, and we add our bean to it.
+// - The classes are in this library (java/agent, compiled for Java 8) and are defined in the boot
+//   loader, so clients that name Dragonwell's interface find it.
 //
 // A run-time image without jdk.management has no such bean and so does not get ours. Whatever fails
 // here leaves the program as it was.

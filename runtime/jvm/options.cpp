@@ -135,8 +135,7 @@ void set_active_processor_count(Options* options, const char* value) {
   }
 }
 
-// -agentpath:/…/libwisp.so=list and -agentlib:wisp=list, when the library is
-// preloaded already.
+// -agentpath:/…/libwisp.so=list and -agentlib:wisp=list, when the library is preloaded already.
 const char* own_agent_options(const char* option) {
   static const char kPath[] = "-agentpath:";
   static const char kLib[] = "-agentlib:wisp=";
@@ -229,8 +228,7 @@ bool options_apply_jvm(Options* options, const char* option, const char* origin,
     setting.set(options, property[length] == '=' ? property + length + 1 : "", name, report);
     return true;
   }
-  return false;  // another of Dragonwell's properties; the program may read it
-                 // itself
+  return false;  // another of Dragonwell's properties; the program may read it itself
 }
 
 void options_apply_list(Options* options, const char* text, const char* origin, Report* report) {

@@ -8,8 +8,8 @@
 namespace wisp {
 
 struct Report {
-  void (*line)(void* context,
-               const char* text) = nullptr;  // null: drop the text, still count
+  // Null: the text is dropped, and counted all the same.
+  void (*line)(void* context, const char* text) = nullptr;
   void* context = nullptr;
   int errors = 0;            // values that cannot be used
   int skipped = 0;           // rule entries left out; the others of their list hold

@@ -17,8 +17,8 @@ namespace wisp {
 enum class LogKind : uint8_t { Start, End, Park, Steal, HandOff, Preempt };
 constexpr uint32_t log_bit(LogKind kind) { return 1u << static_cast<uint32_t>(kind); }
 constexpr uint32_t kTraceBit = 1u << 31;  // the trace is on (trace.h)
-constexpr uint32_t kOwnThreadBit = 1u
-                                   << 30;  // tasks may have to stay where they are (own_thread.h)
+// Tasks may have to stay where they are (own_thread.h).
+constexpr uint32_t kOwnThreadBit = 1u << 30;
 constexpr uint32_t kNoLogs = kTraceBit | kOwnThreadBit;
 
 struct LogEvent {

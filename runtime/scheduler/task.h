@@ -47,8 +47,8 @@ struct alignas(kCacheLine) WispTask {
   uint64_t wake_to_park = 0;  // EWMA of ticks from a wake to its own next park
   // EWMA of its slices, ticks. Written as it leaves a carrier; a waker may be faster: relaxed.
   std::atomic<uint64_t> slice_mean{0};
-  bool recycle_on_leave =
-      false;  // dead and nobody will join it: written just before the last switch
+  // Dead and nobody will join it: written just before the last switch.
+  bool recycle_on_leave = false;
   TraceKind left_by = TraceKind::None;  // while traced: why it is about to leave its carrier
   // While traced: woken_at and woken_by wait for its next Run record. The waker sets it before the
   // task is in a queue, who takes it out of there clears it.
