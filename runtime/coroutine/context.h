@@ -6,14 +6,7 @@
 
 #include <cstdint>
 
-// Sanitizer runtimes keep their own per-thread state behind fs, so their builds never change it.
-#ifndef WISP_SWITCH_FS
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define WISP_SWITCH_FS 0
-#else
-#define WISP_SWITCH_FS 1
-#endif
-#endif
+#include "platform/compiler.h"
 
 namespace wisp {
 
@@ -42,7 +35,7 @@ void context_setup();
 // stack that ends at `stack_top`. The floating-point control state is inherited from the caller, as
 // a new POSIX thread does. `entry` must never return.
 void context_init(Context* context, void* stack_top,
-                  void (*entry)(void* arg_of_first_switch, void* user), void* user);
+                  void (*entry)(void* arg_of_that_switch, void* user), void* user);
 
 inline void* switch_context(Context* save, Context* resume, uintptr_t thread_pointer, void* arg) {
 #if !WISP_SWITCH_FS

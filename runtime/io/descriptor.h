@@ -72,7 +72,7 @@ struct alignas(kCacheLine) Descriptor {
   // The value of `in` (with bit 0 set) at which a reader saw a registered TCP stream drained: until
   // the word moves there is nothing to read, and a wait can do without the try.
   std::atomic<uint32_t> drained{0};
-  std::atomic<uint32_t> accept_lock{0};     // 0 free, 1 held, 2 held and waited for (io/accept)
+  std::atomic<uint32_t> accept_lock{0};     // 0 free, 1 held, 2 held and waited for (io/connection)
   std::atomic<PollNode*> pollers{nullptr};  // waits on several at once (io/poll_wait)
   std::atomic<EpollSet*> epoll{nullptr};    // of this and former lives with kEpoll
   // In which part of the pump it is registered: written before kRegistered is set. And how often in

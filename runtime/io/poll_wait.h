@@ -38,7 +38,7 @@ SpinLock& poll_chain_lock(const Descriptor* d);
 void poll_chain_add(PollNode* node);
 void poll_chain_remove(PollNode* node);
 
-// poll(2) on the calling task, after a look that found nothing is not needed: it looks itself.
+// poll(2) on the calling task, outside any RuntimeEntry. It looks first: callers need not.
 // deadline: kForever = none. Result as the system call's, or -errno.
 int poll_until(pollfd* fds, nfds_t n, uint64_t deadline);
 
