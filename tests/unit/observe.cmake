@@ -17,8 +17,9 @@ if(TARGET wisp AND TARGET libwisp AND WISP_JAVAC AND TARGET launcher_test_tree)
     DEPENDS ${_recording})
   add_custom_target(observe_test_classes ALL
     DEPENDS ${_classes}/ObserveWorkload.class ${_classes}/RecordWorkload.class ${_classes}/EarlyEvents.class)
+  set(_more_of_observe unit/observe_trace_test.cpp unit/observe_top_test.cpp)
   foreach(_name observe flight)
-    wisp_unit_test(wisp_${_name}_test SOURCES unit/${_name}_test.cpp launcher/spawn.cpp
+    wisp_unit_test(wisp_${_name}_test SOURCES unit/${_name}_test.cpp ${_more_of_${_name}} launcher/spawn.cpp
       LIBS wisp_options_for_tests)
     target_compile_definitions(wisp_${_name}_test PRIVATE WISP_TREE="${CMAKE_BINARY_DIR}"
       WISP_SOURCE="${CMAKE_SOURCE_DIR}" OBSERVE_CLASSES="${_classes}")
