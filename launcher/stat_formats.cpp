@@ -72,6 +72,18 @@ std::string json_index(uint32_t value) {
   return value == stats::kNone ? "null" : fmt::format("{}", value);
 }
 
+void add_task_lines(Text out, const Statistics& now) {
+  fmt::format_to(out, "{:>6} {:>9} {:<15} {:<8} {:>9} {:>9} {:>7} {:>7} {:>7} {:>9}  {}\n", "TASK",
+                 "NID", "NAME", "STATE", "FOR", "ACTIVE", "STEAL", "PREEMPT", "HANDOFF", "CPU",
+                 "WHERE");
+  for (const TaskRecord& t : now.tasks) {
+    fmt::format_to(out, "{:>6} {:>#9x} {:<15} {:<8} {:>9} {:>9} {:>7} {:>7} {:>7} {:>9}  {}\n",
+                   t.id, t.tid, task_name(t), state_word(t.state), duration(time_in_state(now, t)),
+                   t.times_run, t.times_stolen, t.times_preempted, t.times_handed_off,
+                   duration(t.cpu_ns), describe(now, t));
+  }
+}
+
 }  // namespace
 
 double busy_share(const Statistics& now, const Statistics* earlier, size_t i) {
@@ -134,16 +146,7 @@ std::string stat_text(const Statistics& now, const Statistics* earlier, bool tas
         value(&CarrierRecord::handoffs), value(&CarrierRecord::preemptions),
         value(&CarrierRecord::timeouts), duration(waits), runs);
   }
-  if (!tasks) return text;
-  fmt::format_to(out, "{:>6} {:>9} {:<15} {:<8} {:>9} {:>9} {:>7} {:>7} {:>7} {:>9}  {}\n", "TASK",
-                 "NID", "NAME", "STATE", "FOR", "ACTIVE", "STEAL", "PREEMPT", "HANDOFF", "CPU",
-                 "WHERE");
-  for (const TaskRecord& t : now.tasks) {
-    fmt::format_to(out, "{:>6} {:>#9x} {:<15} {:<8} {:>9} {:>9} {:>7} {:>7} {:>7} {:>9}  {}\n",
-                   t.id, t.tid, task_name(t), state_word(t.state), duration(time_in_state(now, t)),
-                   t.times_run, t.times_stolen, t.times_preempted, t.times_handed_off,
-                   duration(t.cpu_ns), describe(now, t));
-  }
+  if (tasks) add_task_lines(out, now);
   return text;
 }
 

@@ -60,6 +60,23 @@ struct Column {
   std::unordered_map<uint32_t, double> by_task;
 };
 
+// Of each carrier, what ran in each column of `width` microseconds from `first` on.
+std::vector<std::vector<Column>> columns_of(const TraceFile& trace, double first, double width) {
+  std::vector<std::vector<Column>> rows(trace.carriers, std::vector<Column>(kColumns));
+  for (const FileSlice& s : trace.slices) {
+    double from = (s.begin_us - first) / width, until = (s.end_us - first) / width;
+    int column = std::clamp(static_cast<int>(from), 0, kColumns - 1);
+    for (; column < kColumns && column < until; column++) {
+      double part = std::min(until, column + 1.0) - std::max(from, static_cast<double>(column));
+      if (part <= 0) continue;
+      Column& c = rows[s.carrier][static_cast<size_t>(column)];
+      c.busy += part;
+      c.by_task[s.task] += part;
+    }
+  }
+  return rows;
+}
+
 void timeline(Out to, const TraceFile& trace, const std::vector<Busy>& busy) {
   double first = first_us(trace);
   double width = std::max((trace.end_us - first) / kColumns, 1e-3);
@@ -76,18 +93,7 @@ void timeline(Out to, const TraceFile& trace, const std::vector<Busy>& busy) {
                  "colour: what it ran most. A red veil: the garbage collector has stopped the "
                  "program.</p>\n<svg viewBox=\"0 0 {} {}\" role=\"img\">\n",
                  right + 10, height);
-  std::vector<std::vector<Column>> rows(trace.carriers, std::vector<Column>(kColumns));
-  for (const FileSlice& s : trace.slices) {
-    double from = (s.begin_us - first) / width, until = (s.end_us - first) / width;
-    int column = std::clamp(static_cast<int>(from), 0, kColumns - 1);
-    for (; column < kColumns && column < until; column++) {
-      double part = std::min(until, column + 1.0) - std::max(from, static_cast<double>(column));
-      if (part <= 0) continue;
-      Column& c = rows[s.carrier][static_cast<size_t>(column)];
-      c.busy += part;
-      c.by_task[s.task] += part;
-    }
-  }
+  std::vector<std::vector<Column>> rows = columns_of(trace, first, width);
   for (uint32_t carrier = 0; carrier < trace.carriers; carrier++) {
     int base = static_cast<int>(carrier) * kRow + kBar;
     fmt::format_to(to, "<text x=\"0\" y=\"{}\">carrier {}</text>\n", base - 8, carrier);

@@ -61,6 +61,57 @@ uint64_t scaled(uint64_t ticks, uint64_t ns_per_tick) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(ticks) * ns_per_tick >> 32);
 }
 
+// A Run record says who woke the task, and for how long it was ready.
+void note_wake(TraceEvent* run, uint64_t wake, uint64_t ns_per_tick) {
+  run->other = kNoTraceTask;
+  if (wake == 0) return;
+  run->waker = static_cast<uint32_t>(wake);
+  auto wait_word = static_cast<uint32_t>(wake >> 32);
+  run->ready_at_most = (wait_word & kWaitAtMost) != 0;
+  uint64_t wait = scaled(trace_wait_ticks(wait_word), ns_per_tick);
+  run->ready_ns = run->ns > wait ? run->ns - wait : 0;
+}
+
+// The events of one ring, oldest first, and the parts of names that are among its records. `first`:
+// records up to that number are of a trace before. Returns how many were overwritten.
+uint64_t read_ring(const TraceHeader& h, const TraceRecord* records, uint32_t carrier,
+                   uint64_t first, std::vector<TraceEvent>* events,
+                   std::map<uint32_t, NameBytes>* names) {
+  uint64_t newest = first, taken = 0;
+  for (uint64_t k = 0; k < h.capacity; k++) {
+    TraceEvent event;
+    uint64_t stamp, wake;
+    if (!take(records[k], &event, &stamp, &wake)) continue;
+    if (event.carrier != carrier || event.number <= first) continue;
+    newest = std::max(newest, event.number);
+    taken++;
+    if (event.kind == TraceKind::NameLow || event.kind == TraceKind::NameHigh) {
+      add_name_part(&(*names)[event.task], event.kind, stamp);
+      continue;
+    }
+    // A stamp of another processor may be a little older than the switching on.
+    event.ns = stamp > h.ticks ? scaled(stamp - h.ticks, h.ns_per_tick) : 0;
+    // Ten years: no clock that runs says so.
+    if (event.ns > 315'360'000'000'000'000) continue;
+    if (TraceKind why = left_by(event.kind); why != TraceKind::None) {
+      TraceEvent left = event;
+      left.kind = why;
+      left.task = event.other;
+      left.other = kNoTraceTask;
+      events->push_back(left);
+      event.kind = TraceKind::Run;
+    }
+    if (event.kind == TraceKind::Run) note_wake(&event, wake, h.ns_per_tick);
+    events->push_back(event);
+  }
+  std::stable_sort(events->begin(), events->end(),
+                   [](const auto& a, const auto& b) { return a.number < b.number; });
+  // A carrier that changed its processor may have seen time go back by some ticks.
+  uint64_t before = 0;
+  for (TraceEvent& event : *events) before = event.ns = std::max(event.ns, before);
+  return newest - first > taken ? newest - first - taken : 0;
+}
+
 }  // namespace
 
 bool parse_trace(const char* data, size_t size, Trace* out) {
@@ -86,52 +137,10 @@ bool parse_trace(const char* data, size_t size, Trace* out) {
   for (uint64_t i = 0; i < rings; i++) {
     TraceRingStart start;
     memcpy(&start, data + sizeof h + i * sizeof start, sizeof start);
-    uint64_t first = start.written & kTraceNumberMask;
     auto* records = reinterpret_cast<const TraceRecord*>(data + h.data_offset + i * h.stride);
-    std::vector<TraceEvent>& events = out->rings[i];
     uint32_t carrier = i == h.carriers ? kNoTraceCarrier : static_cast<uint32_t>(i);
-    uint64_t newest = first, taken = 0;
-    for (uint64_t k = 0; k < h.capacity; k++) {
-      TraceEvent event;
-      uint64_t stamp, wake;
-      if (!take(records[k], &event, &stamp, &wake)) continue;
-      if (event.carrier != carrier || event.number <= first) continue;
-      newest = std::max(newest, event.number);
-      taken++;
-      if (event.kind == TraceKind::NameLow || event.kind == TraceKind::NameHigh) {
-        add_name_part(&names[event.task], event.kind, stamp);
-        continue;
-      }
-      // A stamp of another processor may be a little older than the switching on.
-      event.ns = stamp > h.ticks ? scaled(stamp - h.ticks, h.ns_per_tick) : 0;
-      // Ten years: no clock that runs says so.
-      if (event.ns > 315'360'000'000'000'000) continue;
-      if (TraceKind why = left_by(event.kind); why != TraceKind::None) {
-        TraceEvent left = event;
-        left.kind = why;
-        left.task = event.other;
-        left.other = kNoTraceTask;
-        events.push_back(left);
-        event.kind = TraceKind::Run;
-      }
-      if (event.kind == TraceKind::Run) {
-        event.other = kNoTraceTask;
-        if (wake != 0) {
-          event.waker = static_cast<uint32_t>(wake);
-          auto wait_word = static_cast<uint32_t>(wake >> 32);
-          event.ready_at_most = (wait_word & kWaitAtMost) != 0;
-          uint64_t wait = scaled(trace_wait_ticks(wait_word), h.ns_per_tick);
-          event.ready_ns = event.ns > wait ? event.ns - wait : 0;
-        }
-      }
-      events.push_back(event);
-    }
-    if (newest - first > taken) out->lost += newest - first - taken;
-    std::stable_sort(events.begin(), events.end(),
-                     [](const auto& a, const auto& b) { return a.number < b.number; });
-    // A carrier that changed its processor may have seen time go back by some ticks.
-    uint64_t before = 0;
-    for (TraceEvent& event : events) before = event.ns = std::max(event.ns, before);
+    out->lost +=
+        read_ring(h, records, carrier, start.written & kTraceNumberMask, &out->rings[i], &names);
   }
   for (const auto& [task, name] : names)
     if (name[0] != '\0') out->names[task] = printable(name.data());
