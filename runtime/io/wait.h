@@ -1,6 +1,7 @@
 // Waiting of the calling task for one direction of one descriptor, and the loop every blocking call
 // on a descriptor is made of:   read the word - try without blocking - park if it has not moved.
-// All of it on tasks only, outside any RuntimeEntry. Nothing allocates once a descriptor is known.
+// On tasks only, outside any RuntimeEntry, where nothing else is said. Nothing allocates once a
+// descriptor is known.
 #pragma once
 #include <errno.h>
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
-// What the scheduler's own files share. Other folders that include it: observe/, which only reads,
-// and signal/, for the workers' kernel threads and the process's id.
+// What the scheduler's own files share. Other folders that include it: observe/ and
+// interpose/proc_lists.cpp, which read it (and observe/ starts a kernel thread), and signal/, for
+// the workers' kernel threads and the process's id.
 #pragma once
 #include "coroutine/sanitizer_fiber.h"
 #include "platform/backoff.h"
