@@ -1,6 +1,7 @@
 # The statistics page: its reader against torn and hostile content; the commands against real JVMs, and
 # against one that is late.
-wisp_unit_test(wisp_observe_reader_test SOURCES unit/observe_reader_test.cpp
+wisp_unit_test(wisp_observe_reader_test
+  SOURCES unit/observe_reader_test.cpp unit/observe_page_test.cpp unit/thread_dump_test.cpp
   LIBS wisp_readers wisp_observe ONE_THREAD)
 wisp_unit_test(wisp_attach_test SOURCES unit/attach_test.cpp LIBS wisp_readers ONE_THREAD)
 

@@ -1,15 +1,8 @@
-// The reader of the statistics page believes nothing: torn, truncated and hostile snapshots,
-// foreign memfds, dying processes. Mutations are random with a fixed seed; run with more by
-// OBSERVE_ROUNDS.
-#include <fcntl.h>
+// The reader of the statistics page believes nothing: torn, truncated and hostile snapshots.
+// (Foreign memfds and dying processes: observe_page_test.cpp.) Mutations are random with a fixed
+// seed; run with more by OBSERVE_ROUNDS.
 #include <gtest/gtest.h>
-#include <linux/memfd.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,7 +11,6 @@
 #include "stat_formats.h"
 #include "statistics.h"
 #include "text.h"
-#include "thread_dump.h"
 #include "top_screen.h"
 
 namespace {
@@ -259,145 +251,6 @@ TEST(ObserveReader, ColumnsAreCharacters) {
   std::string padded(13, ' ');
   EXPECT_NE(text.find(" abc" + padded), std::string::npos) << text;
   EXPECT_NE(text.find(" \xc3\xa4\xc3\xb6\xc3\xbc" + padded), std::string::npos) << text;
-}
-
-// A child with a memfd of the page's name and what `fill` writes in it; gone at the end.
-class Impostor {
- public:
-  template <typename F>
-  Impostor(size_t size, unsigned seals, F&& fill) {
-    int ready[2];
-    EXPECT_EQ(pipe(ready), 0);
-    pid_ = fork();
-    EXPECT_GE(pid_, 0);
-    if (pid_ == 0) {
-      int fd = static_cast<int>(syscall(SYS_memfd_create, stats::kMemfdName, MFD_ALLOW_SEALING));
-      if (ftruncate(fd, static_cast<off_t>(size)) != 0) _exit(1);
-      if (size > 0) {
-        void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (p != MAP_FAILED) fill(static_cast<stats::PageHeader*>(p));
-      }
-      if (seals != 0) fcntl(fd, F_ADD_SEALS, seals);
-      if (write(ready[1], "x", 1) != 1) _exit(1);
-      for (;;) pause();
-    }
-    char c;
-    EXPECT_EQ(read(ready[0], &c, 1), 1);
-    close(ready[0]);
-    close(ready[1]);
-  }
-  ~Impostor() { end(); }
-  void end() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-    pid_ = 0;
-  }
-  int pid() const { return pid_; }
-
- private:
-  pid_t pid_;
-};
-
-void plausible(stats::PageHeader* h) {
-  h->magic = stats::kMagic;
-  h->version = stats::kVersion;
-  h->pid = getpid();
-}
-
-TEST(ObserveReader, ForeignMemfdsAreRefused) {
-  PageError error;
-  Impostor empty(0, F_SEAL_SHRINK, [](stats::PageHeader*) {});
-  EXPECT_EQ(StatisticsPage::open(empty.pid(), &error), nullptr);
-  Impostor unsealed(8192, 0, plausible);  // it could be pulled away from under a mapping
-  EXPECT_EQ(StatisticsPage::open(unsealed.pid(), &error), nullptr);
-  EXPECT_NE(error.text.find("damaged"), std::string::npos);
-  Impostor zero(8192, F_SEAL_SHRINK, [](stats::PageHeader*) {});
-  EXPECT_EQ(StatisticsPage::open(zero.pid(), &error), nullptr);
-  Impostor newer(8192, F_SEAL_SHRINK, [](stats::PageHeader* h) {
-    plausible(h);
-    h->version = 99;
-  });
-  EXPECT_EQ(StatisticsPage::open(newer.pid(), &error), nullptr);
-  EXPECT_NE(error.text.find("another version"), std::string::npos);
-  Impostor other(8192, F_SEAL_SHRINK, [](stats::PageHeader* h) {
-    plausible(h);
-    h->pid = 1;
-  });
-  EXPECT_EQ(StatisticsPage::open(other.pid(), &error), nullptr);
-  EXPECT_NE(error.text.find("child"), std::string::npos);
-}
-
-TEST(ObserveReader, SilentTornAndDyingProcesses) {
-  PageError error;
-  Impostor silent(8192, F_SEAL_SHRINK, plausible);
-  auto page = StatisticsPage::open(silent.pid(), &error);
-  ASSERT_NE(page, nullptr) << error.text;
-  EXPECT_FALSE(page->read(&error, 200));
-  EXPECT_NE(error.text.find("does not answer"), std::string::npos);
-  silent.end();
-  EXPECT_FALSE(page->read(&error, 2000));
-  EXPECT_NE(error.text.find("has ended"), std::string::npos);
-  page.reset();  // the next children would inherit it
-
-  for (uint64_t size :
-       {uint64_t{0}, uint64_t{100}, uint64_t{4096}, ~uint64_t{0}, uint64_t{1} << 29}) {
-    page.reset();
-    Impostor torn(8192, F_SEAL_SHRINK, [size](stats::PageHeader* h) {
-      plausible(h);
-      h->served = 1u << 30;  // it "answers" at once
-      h->snapshot_size = size;
-    });
-    page = StatisticsPage::open(torn.pid(), &error);
-    ASSERT_NE(page, nullptr) << error.text;
-    EXPECT_FALSE(page->read(&error, 200)) << size;
-    EXPECT_NE(error.text.find("damaged"), std::string::npos) << error.text;
-  }
-}
-
-TEST(ObserveReader, ThreadDumpsOfOldAndNewJdks) {
-  ThreadDump dump = parse_thread_dump(
-      "2026-01-01\nFull thread dump X:\n\n"
-      "\"a \"quoted\" name\" #12 prio=5 os_prio=0 tid=0x1 nid=0x400004 waiting on condition\n"
-      "   java.lang.Thread.State: WAITING (parking)\n\tat a.B.c(D.java:1)\n\n"
-      "\"new\" #13 [4194309] prio=5 os_prio=0 tid=0x1 nid=4194309 runnable\n\n"
-      "\"VM Thread\" os_prio=0 tid=0x2 nid=0x1f runnable\n\nJNI global refs: 9\n");
-  ASSERT_EQ(dump.threads.size(), 3u);
-  EXPECT_EQ(dump.threads[0].name, "a \"quoted\" name");
-  EXPECT_EQ(dump.threads[0].nid, 0x400004u);
-  EXPECT_EQ(dump.threads[0].state, "WAITING (parking)");
-  EXPECT_EQ(dump.threads[0].lines, std::vector<std::string>{"\tat a.B.c(D.java:1)"});
-  EXPECT_EQ(dump.threads[1].nid, 4194309u);
-  EXPECT_EQ(dump.threads[2].name, "VM Thread");
-  EXPECT_EQ(dump.after.size(), 1u);
-}
-
-TEST(ObserveReader, NamesThatLookLikeADump) {
-  ThreadDump dump = parse_thread_dump(
-      "Full thread dump X:\n\n"
-      "\"a\" #7 b\" #12 [4194309] daemon prio=5 os_prio=0 tid=0x1 nid=4194309 runnable\n\n"
-      "\"two\nlines\" #13 prio=5 os_prio=0 tid=0x1 nid=0x400006 waiting on condition\n"
-      "   java.lang.Thread.State: RUNNABLE\n\tat a.B.c(D.java:1)\n\n"
-      "\" nid=0x5\n\nend\" #14 prio=5 os_prio=0 tid=0x1 nid=0x400007 runnable\n\n"
-      "\"last\" #15 prio=5 os_prio=0 tid=0x1 nid=0x400008 runnable\n\n"
-      "Found one Java-level deadlock:\n\"a\":\n  which is held by \"last\"\n");
-  ASSERT_EQ(dump.threads.size(), 4u);
-  EXPECT_EQ(dump.threads[0].name, "a\" #7 b");
-  EXPECT_EQ(dump.threads[0].nid, 4194309u);
-  EXPECT_EQ(dump.threads[1].name, "two\nlines");
-  EXPECT_EQ(dump.threads[1].nid, 0x400006u);
-  EXPECT_EQ(dump.threads[1].state, "RUNNABLE");
-  EXPECT_EQ(dump.threads[1].lines.size(), 1u);
-  EXPECT_EQ(dump.threads[2].name, " nid=0x5\n\nend");
-  EXPECT_EQ(dump.threads[2].nid, 0x400007u);
-  EXPECT_EQ(dump.threads[3].name, "last");
-  EXPECT_EQ(dump.before, std::vector<std::string>{"Full thread dump X:"});
-  EXPECT_EQ(dump.after.size(), 3u);
-  // One that never ends is not looked for without end.
-  std::string unfinished;
-  for (int i = 0; i < 20000; i++) unfinished += "\"a\n\n";
-  EXPECT_TRUE(parse_thread_dump(unfinished).threads.empty());
 }
 
 }  // namespace
