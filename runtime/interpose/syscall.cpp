@@ -19,7 +19,6 @@
 #include "signal/cpu_timers.h"
 #include "sync/futex.h"
 #include "sync/sleep.h"
-#include "sync/words.h"
 
 using namespace wisp;
 

@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 
 #include "io/descriptor.h"
-#include "io/kept.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
+#include "platform/own_descriptors.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434

@@ -14,7 +14,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 
-#include "io/event_pump.h"
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"

@@ -11,6 +11,7 @@
 #include "io/event_pump.h"
 #include "io/kept.h"
 #include "platform/kernel.h"
+#include "platform/own_descriptors.h"
 #include "scheduler/scheduler.h"
 #include "sync/parking_lot.h"
 

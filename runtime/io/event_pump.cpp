@@ -19,13 +19,11 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "io/kept.h"
 #include "io/poll_wait.h"
 #include "io/ring.h"
 #include "io/wait.h"
 #include "platform/backoff.h"
 #include "platform/kernel.h"
-#include "platform/log.h"
 #include "platform/own_descriptors.h"
 #include "scheduler/poller.h"
 #include "scheduler/scheduler.h"

@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 
-#include "platform/kernel.h"
-#include "scheduler/scheduler.h"
-
 namespace wisp::io {
 
 namespace {

@@ -8,7 +8,6 @@
 // on with it, and the last one closes it.
 #pragma once
 #include "io/descriptor.h"
-#include "platform/own_descriptors.h"
 #include "platform/spin_lock.h"
 
 namespace wisp::io {

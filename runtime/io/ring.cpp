@@ -20,9 +20,9 @@
 #include <sys/mman.h>
 
 #include "io/event_pump.h"
-#include "io/kept.h"
 #include "io/ring_features.h"
 #include "platform/kernel.h"
+#include "platform/own_descriptors.h"
 #include "platform/spin_lock.h"
 #include "scheduler/carrier.h"
 #include "sync/parking_lot.h"

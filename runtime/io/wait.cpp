@@ -11,6 +11,7 @@
 #include "io/kept.h"
 #include "io/poll_wait.h"
 #include "platform/kernel.h"
+#include "platform/own_descriptors.h"
 #include "sync/interruption.h"
 #include "sync/parking_lot.h"
 

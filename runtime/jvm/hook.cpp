@@ -9,7 +9,6 @@
 #include "interpose/entry.h"
 #include "jvm/java_thread.h"
 #include "jvm/loaded_library.h"
-#include "jvm/start.h"
 #include "platform/log.h"
 #include "sync/sleep.h"
 

@@ -1,8 +1,8 @@
-// Where tasks come from and go to. A dead task keeps its stack and thread block for the next one
-// of the same stack size (malloc's thread cache and warm pages live there); the pool is bounded,
-// beyond that stack and block are freed. WispTask structs themselves are never freed.
+// Where tasks come from and go to (task_create and task_recycle, scheduler.h). A dead task keeps
+// its stack and thread block for the next one of the same stack size (malloc's thread cache and
+// warm pages live there); the pool is bounded, beyond that stack and block are freed. WispTask
+// structs themselves are never freed.
 #pragma once
-#include "scheduler/task.h"
 
 namespace wisp {
 
