@@ -1,5 +1,6 @@
 // read and write, by descriptor kind, and the calls that move bytes inside the kernel.
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
@@ -9,6 +10,13 @@
 #include "io/transfer.h"
 
 using namespace wisp;
+
+// Parts without a byte: the kernel does not ask the file, which read and write of nothing do
+// (eventfds refuse them).
+static inline bool moves_nothing(const iovec* parts, int count) {
+  return count > 0 && count <= IOV_MAX && parts != nullptr && WISP_UNLIKELY(parts->iov_len == 0) &&
+         io::total(parts, count) == 0;
+}
 
 WISP_EXPORT ssize_t read(int fd, void* buffer, size_t size) {
   if (!on_task()) return real::ensure(), real::read(fd, buffer, size);
@@ -21,7 +29,8 @@ WISP_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t size, size_t room) {
 }
 
 WISP_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
-  if (!on_task()) return real::ensure(), real::readv(fd, parts, count);
+  if (!on_task() || moves_nothing(parts, count))
+    return real::ensure(), real::readv(fd, parts, count);
   return answer(io::read_vector(fd, parts, count));
 }
 
@@ -33,7 +42,8 @@ WISP_EXPORT ssize_t write(int fd, const void* buffer, size_t size) {
 }
 
 WISP_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {
-  if (!on_task()) return real::ensure(), real::writev(fd, parts, count);
+  if (!on_task() || moves_nothing(parts, count))
+    return real::ensure(), real::writev(fd, parts, count);
   long result = io::write_vector(fd, parts, count);
   after_write(fd);
   return answer(result);

@@ -60,7 +60,8 @@ long read_nowait(BlockingCall& call, const iovec* parts, int count) {
 long write_nowait(BlockingCall& call, const iovec* parts, int count) {
   if ((call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
     long r = nowait(SYS_pwritev2, call.fd(), parts, count);
-    if (r == -EINVAL) return call.make([&] { return write_once(call.fd(), parts, count); });
+    if (r == -EINVAL || (r == 0 && total(parts, count) == 0))
+      return call.make([&] { return write_once(call.fd(), parts, count); });
     if (r != -EOPNOTSUPP && r != -ENOSYS && r != -ESPIPE) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
@@ -168,9 +169,6 @@ long write_vector(int fd, const iovec* parts, int count) {
     BlockingCall call(fd, Direction::Out);
     if (!call.has_record()) return call.make([&] { return write_once(fd, parts, count); });
     if (WISP_LIKELY(call.kind() == kSocket)) {
-      // Of no bytes at all, send makes a datagram where writev does nothing.
-      if (WISP_UNLIKELY(total(parts, count) == 0))
-        return kernel::call(SYS_writev, fd, reinterpret_cast<long>(parts), count);
       long r = write_socket(fd, parts, count);
       if (WISP_LIKELY(r != -ENOTSOCK)) return r;
       relearn(call);

@@ -220,9 +220,17 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
   bool one = (flags & MSG_WAITFORONE) != 0;
   SameFile file(fd);
   unsigned done = 0;
+  auto rest = [&](int with) {
+    timespec left{}, *limit = nullptr;
+    if (deadline != kForever) {
+      left = time_left(deadline);
+      limit = &left;
+    }
+    return once(messages + done, count - done, with, limit);
+  };
   for (;;) {
     uint32_t seen = call.word();
-    long r = once(messages + done, count - done, flags | MSG_DONTWAIT, nullptr);
+    long r = rest(flags | MSG_DONTWAIT);
     if (r > 0) {
       done += static_cast<unsigned>(r);
       call.progressed();
@@ -231,7 +239,14 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
       if (!file.still()) break;
       continue;
     }
-    if (r == -EAGAIN) r = shut_down(call) ? BlockingCall::kMakeTheCall : call.wait(seen);
+    if (r == -EAGAIN && shut_down(call)) {
+      // The rest are messages without a byte, each of which comes at once.
+      r = call.make([&] { return rest(flags); });
+      if (r > 0) done += static_cast<unsigned>(r);
+      if (done == 0) return r;
+      break;
+    }
+    if (r == -EAGAIN) r = call.wait(seen);
     if (r == 0 && (done == 0 || !call.restarts())) continue;
     if (done != 0) break;
     if (r != BlockingCall::kMakeTheCall) return r;

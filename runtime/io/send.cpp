@@ -1,5 +1,6 @@
 // Sending. A blocking send on a stream returns when all is sent, or with what was sent before an
 // error, a signal or a timeout; datagrams are sent whole or not at all.
+#include <limits.h>
 #include <poll.h>
 
 #include "io/partners.h"
@@ -97,7 +98,9 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
 
 long send_message(int fd, const msghdr* m, int flags) {
   BlockingCall call(fd, Direction::Out);
-  if (call.straight()) return sent(call, send_message_once(call.fd(), m, flags));
+  // With too many parts there may be fewer than it says: EMSGSIZE.
+  if (call.straight() || WISP_UNLIKELY(m->msg_iovlen > IOV_MAX))
+    return sent(call, send_message_once(call.fd(), m, flags));
   if (!call.has_record() || WISP_UNLIKELY((flags & MSG_FASTOPEN) != 0)) {
     return call.make([&] { return send_message_once(fd, m, flags); });
   }
@@ -143,7 +146,7 @@ long send_message(int fd, const msghdr* m, int flags) {
 
 long send_messages(int fd, mmsghdr* messages, unsigned count, int flags) {
   BlockingCall call(fd, Direction::Out);
-  if (call.straight())
+  if (call.straight() || WISP_UNLIKELY(count == 0))
     return kernel::call(SYS_sendmmsg, fd, reinterpret_cast<long>(messages), count, flags);
   if (count > 1024) count = 1024;  // the kernel's own limit
   // Datagrams go as many at once as there is room for; the one that would wait goes alone. A stream

@@ -44,12 +44,13 @@ size_t last_room(int fd) {
 
 long send_file(int out, int in, off_t* offset, size_t count) {
   BlockingCall call(out, Direction::Out);
-  count = std::min(count, kMostPerCall);
+  bool too_much = static_cast<ssize_t>(count) < 0;  // EINVAL
+  if (WISP_LIKELY(!too_much)) count = std::min(count, kMostPerCall);
   auto once = [&](size_t size) {
     return kernel::call(SYS_sendfile, call.fd(), in, reinterpret_cast<long>(offset),
                         static_cast<long>(size));
   };
-  if (count == 0 || (call.straight() && call.kind() != kDisk)) return once(count);
+  if (count == 0 || too_much || (call.straight() && call.kind() != kDisk)) return once(count);
   if (!call.has_record() || call.kind() != kSocket || !call.is(kTcp))
     return call.make([&] { return once(count); });
   SameFile file(in);
