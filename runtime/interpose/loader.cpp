@@ -10,6 +10,7 @@
 // which is all we need.
 #include <link.h>
 #include <string.h>
+#include <unwind.h>
 
 #include "coroutine/thread_block.h"
 #include "interpose/entry.h"
@@ -102,10 +103,21 @@ extern "C" __attribute__((visibility("hidden"))) void* wisp_before_dlmopen(long,
 
 using namespace wisp;
 
+// An exception that leaves the callback (or pthread_exit in it) unwinds our frame, too: libc gives
+// up its lock, and the task is free to move again. Built without exceptions we have no destructors
+// then, but the unwinder asks this of the frame that names it.
+extern "C" __attribute__((visibility("hidden"))) _Unwind_Reason_Code wisp_leaves_callback(
+    int, _Unwind_Action actions, _Unwind_Exception_Class, _Unwind_Exception*, _Unwind_Context*) {
+  WispTask* self = (actions & _UA_CLEANUP_PHASE) != 0 ? calling_task() : nullptr;
+  if (self != nullptr) --self->stays_here;
+  return _URC_CONTINUE_UNWIND;
+}
+
 // The callback runs under ld.so's lock, which starting a thread takes, and a dlopen while it holds
 // what starting a thread takes: a task that waits in there must not need a worker to come back.
 WISP_EXPORT int dl_iterate_phdr(int (*callback)(dl_phdr_info*, size_t, void*), void* data) {
   real::ensure();
+  asm volatile(".cfi_personality 0x1b, wisp_leaves_callback");  // its place, relative, 4 bytes
   StaysHere here(calling_task());
   return real::dl_iterate_phdr(callback, data);
 }

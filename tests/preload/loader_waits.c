@@ -2,6 +2,11 @@
 // others start threads, load libraries and look for symbols.
 #include <dlfcn.h>
 #include <link.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <unwind.h>
 
 #include "preload.h"
 
@@ -61,8 +66,50 @@ static void* keeps_the_loader_busy(void* number) {
   return NULL;
 }
 
+// ---- a callback that is left by unwinding, as an exception does: the thread is one like others
+static sem_t g_ping, g_pong;
+enum { kTrips = 2000 };
+static void* answers(void* unused) {
+  for (int i = 0; i < kTrips; ++i) CHECK(sem_wait(&g_ping) == 0 && sem_post(&g_pong) == 0);
+  return unused;
+}
+static jmp_buf g_caught;
+static struct _Unwind_Exception g_thrown;
+static _Unwind_Reason_Code until_caught(int version, _Unwind_Action actions,
+                                        _Unwind_Exception_Class kind,
+                                        struct _Unwind_Exception* thrown,
+                                        struct _Unwind_Context* frame, void* catcher) {
+  (void)version, (void)actions, (void)kind, (void)thrown;
+  if (_Unwind_GetCFA(frame) > (_Unwind_Word)catcher) longjmp(g_caught, 1);
+  return _URC_NO_REASON;
+}
+static int throws(struct dl_phdr_info* info, size_t size, void* catcher) {
+  (void)info, (void)size;
+  _Unwind_ForcedUnwind(&g_thrown, until_caught, catcher);
+  CHECK(!"unwound");
+  return 0;
+}
+static void* left_by_unwinding(void* one_carrier) {
+  char here;
+  if (setjmp(g_caught) == 0) CHECK(dl_iterate_phdr(throws, &here) == 0 && !"thrown");
+  sem_init(&g_ping, 0, 0);
+  sem_init(&g_pong, 0, 0);
+  struct rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  pthread_t other = java(answers, NULL);
+  for (int i = 0; i < kTrips; ++i) CHECK(sem_post(&g_ping) == 0 && sem_wait(&g_pong) == 0);
+  join(other);
+  getrusage(RUSAGE_SELF, &after);
+  // On its kernel thread it would sleep in the kernel each time.
+  if (one_carrier != NULL) CHECK(after.ru_nvcsw - before.ru_nvcsw < kTrips / 2);
+  return NULL;
+}
+
 int main(void) {
   check_tasks();
+  const char* carriers = getenv("TEST_CARRIERS");
+  bool one = carriers != NULL && strcmp(carriers, "1") == 0;
+  join(java(left_by_unwinding, one ? (void*)carriers : NULL));
   pthread_t t[12];
   for (long i = 0; i < 12; ++i) t[i] = java(keeps_the_loader_busy, (void*)i);
   for (int i = 0; i < 12; ++i) join(t[i]);
