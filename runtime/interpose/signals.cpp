@@ -7,6 +7,7 @@
 #include "interpose/threads.h"
 #include "platform/kernel.h"
 #include "signal/actions.h"
+#include "signal/sent.h"
 #include "signal/task_signals.h"
 #include "sync/words.h"
 
@@ -62,10 +63,10 @@ WISP_EXPORT int pthread_kill(pthread_t thread, int sig) noexcept {
   return real::pthread_kill(thread, sig);
 }
 
-// The value is lost on a task: pending signals are one bit each.
 WISP_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const sigval value) noexcept {
   real::ensure();
-  if (WispTask* task = known_task(thread)) return signal_task(task, sig);
+  Sent sent{SI_QUEUE, value};
+  if (WispTask* task = known_task(thread)) return signal_task(task, sig, &sent);
   return real::pthread_sigqueue(thread, sig, value);
 }
 

@@ -17,6 +17,8 @@
 #include "io/epoll_set.h"
 #include "platform/kernel.h"
 #include "signal/cpu_timers.h"
+#include "signal/sent.h"
+#include "signal/task_signals.h"
 #include "sync/futex.h"
 #include "sync/sleep.h"
 
@@ -94,6 +96,16 @@ bool signal_task(long tid, long signal, long* result) {
   WispTask* task = task_of_tid(static_cast<int>(tid));
   if (task == nullptr) return false;
   *result = -pthread_kill(static_cast<pthread_t>(task->block.tp), static_cast<int>(signal));
+  return true;
+}
+
+// As pthread_sigqueue does. What a kernel would have sent only the thread itself may.
+bool queue_to_task(long tid, long signal, const siginfo_t* info, long* result) {
+  WispTask* task = task_of_tid(static_cast<int>(tid));
+  if (task == nullptr || info == nullptr) return false;
+  Sent sent{info->si_code, info->si_value};
+  bool forged = (sent.code >= 0 || sent.code == SI_TKILL) && task != current_task();
+  *result = forged ? -EPERM : -wisp::signal_task(task, static_cast<int>(signal), &sent);
   return true;
 }
 
@@ -179,6 +191,11 @@ WISP_EXPORT long syscall(long number, ...) {
       return kill(static_cast<pid_t>(a), static_cast<int>(b));
     case SYS_tgkill:
       if (long result; a == kernel::getpid() && signal_task(b, c, &result)) return answer(result);
+      break;
+    case SYS_rt_tgsigqueueinfo:
+      if (long result; a == kernel::getpid() &&
+                       queue_to_task(b, c, reinterpret_cast<const siginfo_t*>(d), &result))
+        return answer(result);
       break;
     case SYS_tkill:
       if (long result; signal_task(a, b, &result)) return answer(result);

@@ -146,9 +146,9 @@ static void show_interrupted_wait(WispTask* task, int sig, void* context) {
 }
 
 static WISP_NOINLINE void run_directed(ThreadSelf& self, const Action* action, int sig,
-                                       siginfo_t* info, void* context) {
+                                       siginfo_t* info, const Sent& sent, void* context) {
   siginfo_t meant;
-  as_sent(info, &meant);
+  as_sent(info, sent, &meant);
   show_interrupted_wait(self.task, sig, context);
   run_on_task(self.task, action, sig, &meant, context);
 }
@@ -168,10 +168,10 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
     // The bit says for whom it is. Another task than the one meant runs here now, or the right one
     // is inside the runtime: it finds the bit when it leaves.
     if (task == nullptr || inside) return;
-    if ((self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed) & bit_of(sig)) ==
-        0)
-      return;
-    if (const Action* a = action_for_delivery(sig)) run_directed(self, a, sig, info, context);
+    Sent sent;
+    // With more of them it is pending again, and comes when the handler returns.
+    if (!sent_take(task, sig, false, &sent)) return;
+    if (const Action* a = action_for_delivery(sig)) run_directed(self, a, sig, info, sent, context);
     return;
   }
   siginfo_t meant;

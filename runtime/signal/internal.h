@@ -2,6 +2,7 @@
 #pragma once
 #include "platform/kernel.h"
 #include "signal/actions.h"
+#include "signal/sent.h"
 #include "signal/task_signals.h"
 
 namespace wisp {
@@ -14,8 +15,8 @@ constexpr uint64_t kMaskable = ~kUnblockable;
 // A signal sent by signal_task: queued with a value of ours, since only SI_QUEUE and the like may
 // be sent to another thread (rt_tgsigqueueinfo(2)).
 bool is_directed(const siginfo_t* info);
-// The siginfo that pthread_kill would have made.
-void as_sent(const siginfo_t* info, siginfo_t* meant);
+// The siginfo that the sender's call would have made.
+void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant);
 
 // Unblocks what was deferred on the calling kernel thread.
 void release_deferred(ThreadSelf& self);

@@ -25,12 +25,13 @@ bool is_directed(const siginfo_t* info) {
   return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &g_magic;
 }
 
-void as_sent(const siginfo_t* info, siginfo_t* meant) {
+void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant) {
   memset(meant, 0, sizeof *meant);
   meant->si_signo = info->si_signo;
-  meant->si_code = SI_TKILL;
+  meant->si_code = sent.code;
   meant->si_pid = info->si_pid;
   meant->si_uid = info->si_uid;
+  meant->si_value = sent.value;
 }
 
 // sig 0: whether it could be sent.
@@ -106,12 +107,12 @@ void AwaitsSignals::end() {
   }
 }
 
-int signal_task(WispTask* task, int sig) {
+int signal_task(WispTask* task, int sig, const Sent* sent) {
   if (sig < 0 || sig > kSignals || sig == 32 || sig == 33) return EINVAL;
   if (task->state.load(std::memory_order_relaxed) == TaskState::Dead) return ESRCH;
   if (sig == 0) return 0;
   RuntimeEntry entry;  // to oneself: handled when this ends, before pthread_kill returns
-  task->self->pending_signals.fetch_or(bit_of(sig), std::memory_order_relaxed);
+  sent_add(task, sig, sent);
   if (task == entry.task()) return 0;
   kernel::membarrier();
   // Blocked: it stays where it is. A task that unblocks it right now looks at the bit afterwards.
@@ -138,13 +139,14 @@ static void deliver_one(ThreadSelf& self, int sig) {
     long r = send_directed(kernel::gettid(), sig);
     if ((self.pending_signals.load(std::memory_order_relaxed) & bit_of(sig)) == 0) return;
     if (r != 0 && r != -EINTR) {  // no queue space: the plain kind needs none
-      self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+      Sent lost;
+      sent_take(self.task, sig, false, &lost);
       kernel::call(SYS_tgkill, kernel::getpid(), kernel::gettid(), sig);
       return;
     }
     if (disposition_of(sig) != Disposition::Handler) break;  // the kernel has dealt with it
   }
-  self.pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+  sent_forget(self.task, sig);
 }
 
 void signals_deliver_pending(ThreadSelf& self) {
@@ -206,17 +208,16 @@ uint64_t push_to_kernel(WispTask* task, uint64_t which) {
 
 bool collect(WispTask* task, int sig, siginfo_t* info) {
   if (!is_directed(info)) return true;
-  uint64_t was = task->self->pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
-  was |= task->self->held_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
-  if ((was & bit_of(sig)) == 0) return false;
+  Sent sent;
+  if (!sent_take(task, sig, true, &sent)) return false;
   {
     RuntimeEntry entry;
     SpinGuard guard(g_await_lock);
     task->sent_signals &= ~bit_of(sig);
   }
   siginfo_t meant;
-  as_sent(info, &meant);
-  meant.si_code = SI_USER;  // as libc's sigtimedwait reports a pthread_kill
+  if (sent.code == SI_TKILL) sent.code = SI_USER;  // as libc's sigtimedwait reports it
+  as_sent(info, sent, &meant);
   *info = meant;
   return true;
 }

@@ -8,7 +8,7 @@
 // - Handlers. On a task, a handler's signal mask is the task's, not the worker's: HotSpot takes VM
 //   locks in its SIGSEGV handler, and the task may park there and go on elsewhere.
 // - pthread_kill to a task: a bit in its ThreadSelf::pending_signals. Whoever runs the task, now or
-//   next, handles it (signal_task).
+//   next, handles it (signal_task). Values, and how many real-time ones: sent.h.
 //
 // Bits of pending_signals that are no signal of a program (libc keeps 32 and 33 to itself):
 // kDeferredMark, kLoaderMark (platform/thread_self.h).
@@ -31,8 +31,10 @@ void signals_stop();
 // Whether the kernel lets a thread send a signal with a mark of ours to another (signal_task does);
 // a seccomp profile may refuse it.
 bool signals_can_be_directed();
-// pthread_kill on a task: 0, EINVAL, or ESRCH for a dead one.
-int signal_task(WispTask* task, int sig);
+struct Sent;
+// pthread_kill on a task, or (with what it brings along) pthread_sigqueue: 0, EINVAL, or ESRCH for
+// a dead one.
+int signal_task(WispTask* task, int sig, const Sent* sent = nullptr);
 
 // What g_deliver_signals is: handles all that is pending and not blocked for the calling thread,
 // whose depth is 0.
