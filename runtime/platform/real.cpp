@@ -5,6 +5,8 @@
 #include <atomic>
 #include <initializer_list>
 
+#include "platform/log.h"
+
 namespace wisp::real {
 
 #define WISP_REAL(ret, name, args) ret(*name) args;
