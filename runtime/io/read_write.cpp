@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 
 #include "io/disk.h"
@@ -94,6 +96,15 @@ bool in_background(int fd) {
          foreground != kernel::call(SYS_getpgid, 0);
 }
 
+// The other end of a pseudo-terminal has been closed. The kernel's waiting read says EIO then; one
+// that begins afterwards, as ours does, the end of the file (Linux's n_tty_read, hung_up_tty_read).
+bool other_end_closed(int fd) {
+  struct stat file;  // not by libc: its fstat is a newer symbol than we may need
+  constexpr unsigned kFirst = 136, kLast = 143;  // UNIX98_PTY_SLAVE_MAJOR
+  return ready_now(fd, 0) && kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&file)) == 0 &&
+         major(file.st_rdev) >= kFirst && major(file.st_rdev) <= kLast;
+}
+
 // The descriptor is of another kind than its record says: learn it again.
 void relearn(BlockingCall& call) {
   descriptor_set_flags(
@@ -157,8 +168,17 @@ long read_vector(int fd, const iovec* parts, int count) {
     if (call.kind() == kTerminal &&
         (in_background(fd) || !ends_as_poll_says(fd, total(parts, count))))
       return call.make([&] { return read_once(fd, parts, count); });
+    bool waited = false;
     return call_until_done(
-        call, [&] { return read_nowait(call, parts, count); },
+        call,
+        [&]() -> long {
+          long r = read_nowait(call, parts, count);
+          if (WISP_UNLIKELY(r == 0) && waited && call.kind() == kTerminal &&
+              other_end_closed(call.fd()))
+            return -EIO;
+          waited = true;
+          return r;
+        },
         [&] { return read_once(call.fd(), parts, count); });
   }
 }
