@@ -14,6 +14,7 @@
 
 #include "io/descriptor.h"
 #include "io/wait.h"
+#include "platform/cleanup.h"
 #include "platform/kernel.h"
 #include "platform/own_descriptors.h"
 
@@ -61,6 +62,19 @@ long wait_on(int fd, Descriptor* d, uint32_t life, uint32_t seen, uint64_t look_
   }
 }
 
+struct Awaited {
+  int fd;
+  Descriptor* d;
+  uint32_t life;
+};
+
+void let_go(void* of) {
+  auto* a = static_cast<Awaited*>(of);
+  if (life_of(a->d->state.load(std::memory_order_acquire)) != a->life) return;
+  descriptor_closing(a->fd);
+  kernel::call(SYS_close, a->fd);
+}
+
 }  // namespace
 
 long wait_for_child(idtype_t type, id_t id, siginfo_t* info, int options, rusage* usage) {
@@ -80,6 +94,8 @@ long wait_for_child(idtype_t type, id_t id, siginfo_t* info, int options, rusage
   }
   descriptor_created(fd, kStream, kOwn);
   uint32_t life = life_of(d->state.load(std::memory_order_acquire));
+  Awaited awaited{fd, d, life};
+  CleanupScope given_up(let_go, &awaited);  // by a handler that jumps out of the call
   uint64_t pause = kFirstLook;
   HandlersSince handlers;
   long r;
@@ -92,10 +108,7 @@ long wait_for_child(idtype_t type, id_t id, siginfo_t* info, int options, rusage
     if (r != 0) break;
     pause *= 2;
   }
-  if (life_of(d->state.load(std::memory_order_acquire)) == life) {
-    descriptor_closing(fd);
-    kernel::call(SYS_close, fd);
-  }
+  let_go(&awaited);
   return r;
 }
 

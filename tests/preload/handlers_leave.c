@@ -1,11 +1,13 @@
 // Handlers that never come back to the call that they interrupt (siglongjmp, pthread_exit): nothing
 // of the call stays behind.
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "preload.h"
 #include "sockets.h"
@@ -203,6 +205,42 @@ static void read_file(void) {
   unlink(path);
 }
 
+// A wait for a child: the descriptor by which it is waited for is closed.
+static pid_t g_child;
+static void* waits_for_child(void* unused) {
+  g_may_jump = 1;
+  if (sigsetjmp(g_back, 1) == 0) {
+    g_begun = 1;
+    waitpid(g_child, NULL, 0);
+  }
+  return unused;
+}
+static int open_descriptors(void) {
+  int n = 0;
+  DIR* folder = opendir("/proc/self/fd");
+  while (readdir(folder) != NULL) ++n;
+  closedir(folder);
+  return n;
+}
+static void waited_for_child(void (*handler)(int)) {
+  int before = 0;
+  signal(SIGUSR1, handler);
+  g_child = fork();
+  CHECK(g_child >= 0);
+  if (g_child == 0)
+    for (;;) pause();
+  for (int i = 0; i < 4; ++i) {
+    g_begun = 0;
+    pthread_t waiter = java(waits_for_child, NULL);
+    interrupt(waiter);
+    join(waiter);
+    if (i == 0) before = open_descriptors();  // some are made once
+  }
+  CHECK(open_descriptors() <= before);
+  kill(g_child, SIGKILL);
+  CHECK(waitpid(g_child, NULL, 0) == g_child);
+}
+
 int main(void) {
   alarm(100);
   check_tasks();
@@ -212,5 +250,7 @@ int main(void) {
   waited();
   ended();
   read_file();
+  waited_for_child(jumps);
+  waited_for_child(ends);
   return 0;
 }
