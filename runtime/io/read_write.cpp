@@ -43,8 +43,10 @@ long nowait(long number, int fd, const iovec* parts, int count) {
 }
 
 long read_nowait(BlockingCall& call, const iovec* parts, int count) {
+  // An eventfd that has been written to is marked too; it may have to say that so little is no room.
   if (call.kind() == kStream &&
-      (call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0) {
+      ((call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0 ||
+       WISP_UNLIKELY(total(parts, count) < sizeof(uint64_t)))) {
     long r = nowait(SYS_preadv2, call.fd(), parts, count);
     // Too little room for what eventfd, timerfd or signalfd give at once, or a file that cannot be
     // read (an epoll instance): the call itself says so without waiting.

@@ -83,6 +83,12 @@ static void refuses(void) {
   CHECK(read(event, &value, 4) == -1 && errno == EINVAL);
   CHECK(write(event, &value, 8) == 8 && read(event, &value, 8) == 8 && value == 7);
   close(udp), close(pair[0]), close(pair[1]), close(event);
+  // Too little room, at a counter that has been written to and is empty again.
+  uint64_t count = 1;
+  event = eventfd(0, 0);
+  CHECK(write(event, &count, 8) == 8 && read(event, &count, 8) == 8);
+  CHECK(read(event, &count, 4) == -1 && errno == EINVAL);
+  close(event);
 }
 static void* refuses_on_task(void* unused) {
   refuses();
