@@ -109,7 +109,9 @@ long receive_all(BlockingCall& call, size_t size, Take&& take, Plain&& plain) {
     }
     if (r != -EAGAIN) return done != 0 ? static_cast<long>(done) : r;
     long w = call.wait(seen);
-    if (w == 0 && done != 0 && ends_with_part(call)) return static_cast<long>(done);
+    // A receive of its own would go on behind an urgent byte.
+    if (w == 0 && done != 0 && (at_mark(call) || ends_with_part(call)))
+      return static_cast<long>(done);
     if (w == 0) continue;
     if (w == BlockingCall::kMakeTheCall && done == 0) return call.make(plain);
     return done != 0 ? static_cast<long>(done) : w;

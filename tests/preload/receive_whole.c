@@ -66,6 +66,28 @@ static void* meets_the_end(void* argument) {
   return NULL;
 }
 
+// ---- an urgent byte that comes meanwhile ends it, with what is before that
+static void* sends_urgent(void* fd) {
+  sleep_ms(100);
+  CHECK(send(*(int*)fd, "!", 1, MSG_OOB) == 1);
+  sleep_ms(100);
+  CHECK(send(*(int*)fd, "xyz", 3, 0) == 3);
+  return NULL;
+}
+static void* meets_urgent(void* unused) {
+  int pair[2];
+  char bytes[100];
+  tcp_pair(pair);
+  CHECK(send(pair[1], "abc", 3, 0) == 3);
+  pthread_t t = java(sends_urgent, &pair[1]);
+  CHECK(recv(pair[0], bytes, sizeof bytes, MSG_WAITALL) == 3);
+  CHECK(recv(pair[0], bytes, 1, MSG_OOB) == 1 && *bytes == '!');
+  CHECK(recv(pair[0], bytes, 3, MSG_WAITALL) == 3 && memcmp(bytes, "xyz", 3) == 0);
+  join(t);
+  close(pair[0]), close(pair[1]);
+  return unused;
+}
+
 // ---- not before so many bytes are there, or as many as were asked for
 static void* waits_for_mark(void* argument) {
   struct pair_of* p = argument;
@@ -135,5 +157,6 @@ int main(void) {
   each(meets_the_end, 0);
   each(waits_for_mark, 0);
   join(java(inherits_mark, NULL));
+  join(java(meets_urgent, NULL));
   return 0;
 }
