@@ -13,8 +13,10 @@ namespace fuzz {
 // Not the numbers that somebody polls, nor instances that somebody waits in: docs/compatibility.md.
 // Nor a terminal whose other side is read: the kernel says EIO, and a moment later the end of file.
 bool may_close(Model& m, int slot) {
-  if (m.file(slot).kind == Kind::Terminal && m.file(slot).peer >= 0 &&
-      m.waits_anywhere(m.file(slot).peer))
+  // Whoever waits at this side when it is closed keeps it open until he is done.
+  if (m.file(slot).kind == Kind::Terminal &&
+      (m.waits_anywhere(m.slots[slot].file) ||
+       (m.file(slot).peer >= 0 && m.waits_anywhere(m.file(slot).peer))))
     return false;
   // An entry of an epoll instance stays in the kernel's as long as a call on the closed number
   // waits.
@@ -31,13 +33,24 @@ std::optional<Op> closes(Model& m) {
   int s = m.pick([&](int i) { return may_close(m, i); });
   if (s < 0 || (m.free_slots() > 4 && !m.random.one_in(3))) return {};
   bool reset = m.file(s).kind == Kind::Tcp && (m.random.one_in(3) || m.is_choked_tcp(s));
+  // Who waits there would be the last one, and linger.
+  bool lingers = m.file(s).kind == Kind::Tcp && !reset && !m.file(s).choked &&
+                 !m.waits_anywhere(m.slots[s].file) && m.random.one_in(3);
+  bool range = !reset && !lingers && m.random.one_in(4);
   Op op;
-  op.text = text_of("%s s%d", reset ? "reset" : "close", s);
+  op.text = text_of("%s s%d",
+                    reset     ? "reset"
+                    : lingers ? "close after its bytes"
+                    : range   ? "close_range"
+                              : "close",
+                    s);
   op.may_wait = false;
-  op.run = [fd = m.slots[s].fd, reset] {
-    linger off{1, 0};
-    if (reset) setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off);
-    return answer(close(fd));
+  op.ends = lingers;  // until the other end has acknowledged them, which takes up to 40 ms
+  op.run = [fd = m.slots[s].fd, reset, lingers, range] {
+    linger off{1, lingers ? 20 : 0};
+    if (reset || lingers) setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off);
+    auto number = static_cast<unsigned>(fd);
+    return answer(range ? close_range(number, number, 0) : close(fd));
   };
   op.after = [&m, s] { m.close_slot(s); };
   return op;
@@ -216,19 +229,23 @@ void match(Model& m, int listener) {
   others.erase(others.begin());
 }
 
-std::optional<Op> accepts(Model& m) {
-  int s = m.pick_kind({Kind::Listener}, [&](int i) { return m.may_wait_in(i); });
-  if (s < 0 || m.free_slots() < 1) return {};
-  bool four = m.random.one_in(2);
-  int flags = four && m.random.one_in(2) ? SOCK_NONBLOCK : 0;
+Op accept_of(Model& m, int s, bool four, int flags) {
   Op op;
-  op.text = text_of("%s s%d%s", four ? "accept4" : "accept", s, flags != 0 ? " nonblock" : "");
+  op.text = text_of("%s s%d%s%s", four ? "accept4" : "accept", s,
+                    (flags & SOCK_NONBLOCK) != 0 ? " nonblock" : "",
+                    (flags & SOCK_CLOEXEC) != 0 ? " cloexec" : "");
   int of = m.slots[s].file;
   op.holds = {{Use::In, of}};
+  op.may_leave = true;
+  op.again = [&m, s, four, flags, of]() -> std::optional<Op> {
+    if (!m.is_still(s, of) || m.free_slots() < 4) return {};
+    return accept_of(m, s, four, flags);
+  };
   auto made = std::make_shared<int>(-1);
   op.run = [fd = m.slots[s].fd, four, flags, made] {
     *made = four ? accept4(fd, nullptr, nullptr, flags) : accept(fd, nullptr, nullptr);
-    return *made >= 0 ? text_of("ok, nonblock %d", (fcntl(*made, F_GETFL) & O_NONBLOCK) != 0)
+    return *made >= 0 ? text_of("ok, nonblock %d, cloexec %d",
+                                (fcntl(*made, F_GETFL) & O_NONBLOCK) != 0, fcntl(*made, F_GETFD))
                       : answer(-1);
   };
   op.after = [&m, made, of, s] {
@@ -242,6 +259,15 @@ std::optional<Op> accepts(Model& m) {
     if (slot < 0) close(*made);
   };
   return op;
+}
+
+std::optional<Op> accepts(Model& m) {
+  int s = m.pick_kind({Kind::Listener}, [&](int i) { return m.may_wait_in(i); });
+  if (s < 0 || m.free_slots() < 1) return {};
+  bool four = m.random.one_in(2);
+  int flags = four && m.random.one_in(2) ? SOCK_NONBLOCK : 0;
+  if (four && m.random.one_in(2)) flags |= SOCK_CLOEXEC;
+  return accept_of(m, s, four, flags);
 }
 
 std::optional<Op> connects(Model& m) {

@@ -122,7 +122,7 @@ std::optional<Op> udp_pair(Model& m) {
 }
 
 std::optional<Op> terminal_pair(Model& m) {
-  if (m.free_slots() < 2) return {};
+  if (m.free_slots() < 2 || m.child.heir) return {};
   bool raw = !m.random.one_in(3);
   Op op =
       pair(m, raw ? "raw terminal" : "terminal", Kind::Terminal, Kind::Terminal, [raw](int* ends) {
@@ -154,7 +154,7 @@ std::optional<Op> timer(Model& m) {
 }
 
 std::optional<Op> instance(Model& m) {
-  if (m.free_slots() < 1) return {};
+  if (m.free_slots() < 1 || m.child.heir) return {};
   return single(m, "epoll instance", Kind::Epoll, [] { return epoll_create1(0); });
 }
 

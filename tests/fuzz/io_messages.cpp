@@ -65,21 +65,19 @@ int pick_receiver(Model& m, int flags) {
   });
 }
 
-std::optional<Op> receive(Model& m) {
-  int flags = random_receive_flags(m, Kind::Tcp);
-  int s = pick_receiver(m, flags);
-  if (s < 0) return {};
-  Kind kind = m.file(s).kind;
-  if (!is_stream(kind) || kind != Kind::Tcp) flags &= ~MSG_OOB;
-  if (!is_stream(kind) && m.random.one_in(6)) flags |= MSG_TRUNC;
-  static const long kSizes[] = {0, 1, 5, 100, 5000};
-  long size = m.random.of(kSizes);
-  if (size == 0 && kind == Kind::Tcp) size = 10;  // waits here: docs/compatibility.md
-  bool from = m.random.one_in(3);
+Op receive_of(Model& m, int s, long size, int flags, bool from) {
   Op op;
   op.text = text_of("%s s%d %ld%s", from ? "recvfrom" : "recv", s, size, names_of(flags).c_str());
   op.may_wait = (flags & MSG_DONTWAIT) == 0;
+  op.may_leave = op.may_wait;
   if (op.may_wait) op.holds = {{Use::In, m.slots[s].file}};
+  // Of those who peek for a message the kernel wakes one.
+  bool wakes_all = (flags & MSG_PEEK) == 0 || is_stream(m.file(s).kind);
+  if (op.may_wait && (flags & (MSG_WAITALL | MSG_OOB)) == 0 && wakes_all)
+    op.again = [&m, s, size, flags, from, file = m.slots[s].file]() -> std::optional<Op> {
+      if (!m.is_still(s, file)) return {};
+      return receive_of(m, s, size, flags, from);
+    };
   op.run = [fd = m.slots[s].fd, size, flags, from] {
     std::string bytes(static_cast<size_t>(size), 0);
     sockaddr_storage a;
@@ -92,12 +90,25 @@ std::optional<Op> receive(Model& m) {
   return op;
 }
 
+std::optional<Op> receive(Model& m) {
+  int flags = random_receive_flags(m, Kind::Tcp);
+  int s = pick_receiver(m, flags);
+  if (s < 0) return {};
+  Kind kind = m.file(s).kind;
+  if (!is_stream(kind) || kind != Kind::Tcp) flags &= ~MSG_OOB;
+  if (!is_stream(kind) && m.random.one_in(6)) flags |= MSG_TRUNC;
+  static const long kSizes[] = {0, 1, 5, 100, 5000};
+  long size = m.random.of(kSizes);
+  if (size == 0 && kind == Kind::Tcp) size = 10;  // waits here: docs/compatibility.md
+  return receive_of(m, s, size, flags, m.random.one_in(3));
+}
+
 std::optional<Op> send_small(Model& m) {
   int s = m.pick_kind(kSockets, [&](int i) { return m.may_wait_out(i); });
   if (s < 0) return {};
   int flags = MSG_NOSIGNAL * static_cast<int>(m.random.below(2));
   if (m.random.one_in(3)) flags |= MSG_DONTWAIT;
-  if (m.file(s).kind == Kind::Tcp && m.random.one_in(5)) flags |= MSG_OOB;
+  if (m.file(s).kind == Kind::Tcp && m.random.one_in(5) && !m.has_squad(s)) flags |= MSG_OOB;
   if (m.file(s).kind == Kind::Packet && m.random.one_in(4)) flags |= MSG_EOR;
   static const long kSizes[] = {0, 1, 4, 60, 2000};
   long size = m.random.of(kSizes);
@@ -226,7 +237,8 @@ std::optional<Op> move(Model& m) {
   static const Way kWays[] = {Way::Splice, Way::Splice, Way::Tee, Way::SendFile};
   Way way = m.random.of(kWays);
   int to = m.pick_kind({Kind::PipeOut, Kind::Local, Kind::Tcp}, [&](int i) {
-    return m.may_wait_out(i) && (way != Way::Tee || m.file(i).kind == Kind::PipeOut);
+    return m.may_wait_out(i) && !m.has_squad(i) &&
+           (way != Way::Tee || m.file(i).kind == Kind::PipeOut);
   });
   if (to < 0) return {};
   bool from_pipe = way == Way::Tee || m.file(to).kind != Kind::PipeOut;

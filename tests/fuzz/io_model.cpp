@@ -108,7 +108,7 @@ bool Model::may_wait_out(int slot) {
 bool Model::wakes_one(int slot) {
   auto waiters = [this](int i) {
     const File& f = files[static_cast<size_t>(i)];
-    return f.in + f.out + (watched(i) ? 1 : 0);
+    return (f.in != 0) + f.out + (watched(i) ? 1 : 0);
   };
   int own = waiters(slots[slot].file), p = file(slot).peer;
   return own <= 1 && (p < 0 || waiters(p) <= 1);

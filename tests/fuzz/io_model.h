@@ -46,6 +46,7 @@ struct File {
   bool connected = true;
   bool local_listener = false;
   bool semaphore = false;
+  bool fifo = false;
   bool deaf = false;  // was shut down for what comes in
   bool begins_otherwise =
       false;  // its number, O_NONBLOCK or limit was changed while somebody waited
@@ -55,6 +56,7 @@ struct File {
   // compared, so that nothing but all of it is read.
   bool choked = false;
   bool takeable = false;                      // it ends as a long write does
+  bool torn = false;                          // its writer has left it
   long choked_before = 0;                     // so much for certain
   std::shared_ptr<std::atomic<long>> choker;  // what the last write returned; kNotYet
   unsigned long identity[2] = {};             // st_dev, st_ino
@@ -74,7 +76,8 @@ constexpr long kLoad = 30000;  // fits anywhere
 
 struct ChildProcess {
   pid_t pid = 0;
-  int command = -1;  // it ends when that is closed
+  int command = -1;   // it ends when that is closed
+  bool heir = false;  // has all descriptors that there were
 };
 
 class Model {
@@ -83,6 +86,8 @@ class Model {
     locks = add_file(Kind::Disk);
     add_file(Kind::Disk);
     waits = add_file(Kind::Child);
+    queues = add_file(Kind::Disk);
+    add_file(Kind::Disk);
   }
   Random random;
   Steps steps;
@@ -96,13 +101,15 @@ class Model {
   std::string folder;  // of its own
   // Files that only stand for something else that is waited for: two locks, the child, a FIFO's
   // other end.
-  int locks, waits, fifo = -1;
+  int locks, waits, queues, fifo = -1;
+  int queue = -1, other_queue = -1;  // of System V and of POSIX
   std::string fifo_path;
   bool fifo_read = false, fifo_written = false;  // opened, or about to be
   int fifo_reader = -1, fifo_writer = -1;        // the files
   int serial = 0;                                // of what is written
   int names = 0;
   unsigned token = 0;
+  int squads = 0;
 
   int free_slot() const;
   int free_slots() const;
@@ -145,6 +152,14 @@ class Model {
   bool is_choked_tcp(int slot) {
     return file(slot).kind == Kind::Tcp && peer(slot) != nullptr && peer(slot)->choked;
   }
+  // Whether the slot is still what it was when somebody began to wait there, so that another one
+  // can do the same.
+  bool is_still(int slot, int of) {
+    const File& f = files[static_cast<size_t>(of)];
+    return slots[slot].file == of && !f.begins_otherwise && !f.ends_in && f.kind != Kind::Terminal;
+  }
+  // Several wait for bytes at the other end.
+  bool has_squad(int slot) { return peer(slot) != nullptr && peer(slot)->in > 1; }
   // Whether an operation on the slot may wake more than one of those who wait at the other end.
   bool wakes_one(int slot);
 
@@ -157,7 +172,8 @@ struct Weighted {
   int weight;
   Choice choice;
 };
-extern const std::vector<Weighted> kMaking, kTransfers, kMessages, kWatches, kChanges, kOthers;
+extern const std::vector<Weighted> kMaking, kTransfers, kMessages, kWatches, kChanges, kOthers,
+    kChildren, kRare;
 
 // The operation, with holds that are given back after it.
 Op held(Model& m, Op op);

@@ -14,6 +14,10 @@ bool may_close(Model& m, int slot);
 std::string payload(Model& m, long size);
 std::function<void()> adds_load(Model& m, int slot, long size);
 bool cannot_be_seen_in_parts(Model& m, int slot);
+void make_queues(Model& m);
+void remove_queues(Model& m);
+// The mask of a wait that takes one: with kEnding let through, or kept back.
+sigset_t mask_of(bool keeps_ending);
 // The file that `fd` is a descriptor of; -1: not known.
 int identify(const Model& m, int fd);
 inline bool is_socket(Kind k) {

@@ -1,11 +1,10 @@
-// Signals, sleeps, children, locks, FIFOs, terminals. See io_model.h.
+// Signals, sleeps, locks, FIFOs, terminals. See io_model.h.
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/pidfd.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
+#include <sys/select.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +19,14 @@ std::optional<Op> sends_signal(Model& m) {
   std::vector<Worker*>& all = m.steps.workers();
   Worker* w = all[m.random.below(static_cast<uint32_t>(all.size()))];
   if (w->state.load() != State::Busy && !m.random.one_in(3)) return {};
-  const int kChoices[] = {kEnding, kEnding, restarting(), restarting(), kTaken};
+  const int kChoices[] = {kEnding,      kEnding, kEnding,   restarting(),
+                          restarting(), kTaken,  leaving(), quitting()};
   int signal = m.random.of(kChoices);
-  if (signal == kTaken && !w->op.takes_signal && !m.random.one_in(4)) return {};
+  if (signal == kTaken && !w->op.takes_signal && (w->op.squad != 0 || !m.random.one_in(4)))
+    return {};
+  bool leaves = signal == leaving() || signal == quitting();
+  if (leaves && (w->state.load() != State::Busy || !w->op.may_leave)) return {};
+  if (signal == kTaken && !w->op.takes_signal) w->odd = true;
   // A call that is begun anew takes what its number stands for by then, which others may wait for,
   // and O_NONBLOCK and the time limit as they are by then, which Wisp does not.
   for (const Hold& h : w->op.holds)
@@ -31,9 +35,11 @@ std::optional<Op> sends_signal(Model& m) {
       return {};
   Op op;
   op.text = text_of("signal %s to w%d",
-                    signal == kEnding  ? "ending"
-                    : signal == kTaken ? "taken"
-                                       : "restarting",
+                    signal == kEnding      ? "ending"
+                    : signal == kTaken     ? "taken"
+                    : signal == leaving()  ? "leaving"
+                    : signal == quitting() ? "quitting"
+                                           : "restarting",
                     w->number);
   op.may_wait = false;
   op.stirs = true;
@@ -59,8 +65,54 @@ std::optional<Op> masks(Model& m) {
     sigset_t set, old;
     sigemptyset(&set);
     sigaddset(&set, kEnding);
+    is_odd_from_now_on();
     int r = pthread_sigmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, &old);
     return text_of("%d, was %d", r, sigismember(&old, kEnding));
+  };
+  return op;
+}
+
+// What others do already, by one more.
+std::optional<Op> joins(Model& m) {
+  if (m.steps.idle(true) == nullptr) return {};
+  std::vector<Worker*> all;
+  for (Worker* w : m.steps.workers())
+    if (w->state.load() == State::Busy && !w->odd && w->op.again)
+      all.insert(all.end(), w->op.text.starts_with("read") ? 1 : 3, w);  // most are reads
+  if (all.empty()) return {};
+  Worker* w = all[m.random.below(static_cast<uint32_t>(all.size()))];
+  std::optional<Op> op = w->op.again();
+  if (!op) return {};
+  if (w->op.squad == 0) w->op.squad = ++m.squads;
+  op->squad = w->op.squad;
+  return op;
+}
+
+// Until some signal comes.
+std::optional<Op> waits_for_handlers(Model& m) {
+  static const char* const kWays[] = {"pause", "sigsuspend", "sigsuspend keeps ending",
+                                      "ppoll of nothing", "select of nothing"};
+  uint32_t way = m.random.below(5);
+  Op op;
+  op.text = kWays[way];
+  op.may_leave = true;
+  op.run = [way] {
+    sigset_t set = mask_of(way == 2);
+    return answer(way == 0   ? pause()
+                  : way <= 2 ? sigsuspend(&set)
+                  : way == 3 ? ppoll(nullptr, 0, nullptr, &set)
+                             : select(0, nullptr, nullptr, nullptr, nullptr));
+  };
+  return op;
+}
+
+std::optional<Op> raises(Model& m) {
+  bool ends = m.random.one_in(2), by_kill = m.random.one_in(2);
+  Op op;
+  op.text = ends ? "raise ending" : "raise restarting";
+  op.run = [ends, by_kill] {
+    int signal = ends ? kEnding : restarting();
+    return answer(by_kill ? pthread_kill(pthread_self(), signal) : raise(signal));
   };
   return op;
 }
@@ -73,6 +125,7 @@ std::optional<Op> takes_signal(Model& m) {
   op.text = kWays[way];
   op.takes_signal = true;
   op.ends = way == 3;
+  op.may_leave = true;
   op.run = [way] {
     sigset_t set;
     sigemptyset(&set);
@@ -95,6 +148,7 @@ std::optional<Op> sleeps(Model& m) {
   Op op;
   op.text = text_of("%s %s", kWays[way], brief ? "5 ms" : "long");
   op.ends = brief;
+  op.may_leave = true;
   op.run = [brief, way] {
     timespec t{brief ? 0 : 1000, brief ? 5000000 : 0}, left{0, 0};
     if (way == 0) {
@@ -112,122 +166,31 @@ std::optional<Op> sleeps(Model& m) {
   return op;
 }
 
-// A child that ends when its command pipe is closed.
-std::optional<Op> child_begins(Model& m) {
-  if (m.child.pid != 0 || m.edges) return {};
-  Op op;
-  op.text = "child";
-  op.may_wait = false;
-  op.run = [&m] {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return answer(-1);
-    pid_t pid = fork();
-    if (pid == 0) {
-      char c;
-      if (ends[0] > 3) close_range(3, static_cast<unsigned>(ends[0] - 1), 0);
-      close_range(static_cast<unsigned>(ends[0] + 1), ~0u, 0);
-      while (read(ends[0], &c, 1) < 0) {
-      }
-      _exit(7);
-    }
-    close(ends[0]);
-    m.child = {pid, ends[1]};
-    return std::string(pid > 0 ? "ok" : "none");
-  };
-  op.stirs = true;
-  return op;
-}
-
-std::optional<Op> child_ends(Model& m) {
-  if (m.child.pid == 0 || m.child.command < 0) return {};
-  Op op;
-  op.text = "end of the child";
-  op.may_wait = false;
-  op.stirs = true;
-  op.expects = [pid = m.child.pid] {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
-           info.si_pid == pid;
-  };
-  op.run = [&m] {
-    close(m.child.command);
-    m.child.command = -1;
-    return std::string("ok");
-  };
-  return op;
-}
-
-std::optional<Op> child_file(Model& m) {
-  if (m.child.pid <= 0 || m.free_slots() < 1 || has_kind(m, Kind::Child)) return {};
-  Op op;
-  op.text = "pidfd";
-  op.may_wait = false;
-  auto made = std::make_shared<int>(-1);
-  op.run = [made, pid = m.child.pid] {
-    *made = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-    return *made >= 0 ? std::string("ok") : answer(-1);
-  };
-  op.after = [&m, made] {
-    if (*made >= 0) printf("    s%d\n", m.put(*made, m.add_file(Kind::Child)));
-  };
-  return op;
-}
-
-std::optional<Op> child_waits(Model& m) {
-  if (m.child.pid <= 0 || m.files[static_cast<size_t>(m.waits)].in != 0) return {};
-  // Its pidfd says HUP once it is waited for.
-  for (int i = 0; i < kSlots; ++i)
-    if (m.slots[i].file >= 0 && m.file(i).kind == Kind::Child && m.watched(m.slots[i].file))
-      return {};
-  int by = m.pick_kind({Kind::Child}, [](int) { return true; });
-  uint32_t way = m.random.below(by >= 0 ? 6 : 5);
-  static const char* const kWays[] = {"waitpid",        "waitpid of any", "waitpid WNOHANG",
-                                      "waitid WNOWAIT", "waitid",         "waitid by pidfd"};
-  Op op;
-  op.text = kWays[way];
-  op.may_wait = way != 2;
-  if (op.may_wait) op.holds = {{Use::In, m.waits}};
-  auto gone = std::make_shared<bool>(false);
-  op.run = [way, gone, pid = m.child.pid, fd = by >= 0 ? m.slots[by].fd : -1] {
-    int status = 0;
-    siginfo_t info{};
-    if (way < 3) {
-      pid_t r = waitpid(way == 1 ? -1 : pid, &status, way == 2 ? WNOHANG : 0);
-      *gone = r > 0;
-      return r > 0 ? text_of("it, %x", static_cast<unsigned>(status)) : answer(r);
-    }
-    int r = waitid(way == 5 ? P_PIDFD : P_PID, static_cast<id_t>(way == 5 ? fd : pid), &info,
-                   WEXITED | (way == 3 ? WNOWAIT : 0));
-    *gone = r == 0 && way != 3 && info.si_pid == pid;
-    return answer(r) + text_of(", code %d status %d", info.si_code, info.si_status);
-  };
-  op.after = [&m, gone] {
-    if (!*gone) return;
-    if (m.child.command >= 0) close(m.child.command);
-    m.child = ChildProcess{};
-  };
-  return op;
-}
-
 // Of one lock one may wait; whoever gets it then is he.
 std::optional<Op> locks(Model& m) {
   int s = m.pick_kind({Kind::Disk}, [](int) { return true; });
   if (s < 0) return {};
-  bool whole = m.random.one_in(2);  // flock, else a lock of the open file
+  bool whole = m.random.one_in(2);  // flock, else a lock of the open file, or of the process
+  bool own = !whole && m.random.one_in(3);
+  static const int kFrom[] = {0, 0, 3, 8};
+  int from = m.random.of(kFrom), length = m.random.one_in(2) ? 0 : 5;
   static const int kKinds[] = {F_WRLCK, F_WRLCK, F_RDLCK, F_UNLCK, F_UNLCK};
   int kind = m.random.of(kKinds), waits = m.random.one_in(4) ? 0 : 1;
   int hold = m.locks + (whole ? 0 : 1);
   if (kind == F_UNLCK) waits = 0;
   if (waits != 0 && m.files[static_cast<size_t>(hold)].in != 0) return {};
   Op op;
-  op.text = text_of("%s s%d %s%s", whole ? "flock" : "lock", s,
+  op.text = text_of("%s s%d %s%s",
+                    whole ? "flock" : text_of("%s %d+%d", own ? "own lock" : "lock", from, length).c_str(),
+                    s,
                     kind == F_UNLCK   ? "none"
                     : kind == F_RDLCK ? "shared"
                                       : "exclusive",
                     waits != 0 || kind == F_UNLCK ? "" : " at once");
   op.may_wait = waits != 0;
   if (op.may_wait) op.holds = {{Use::In, hold}};
-  op.run = [fd = m.slots[s].fd, whole, kind, waits] {
+  op.may_leave = op.may_wait;
+  op.run = [fd = m.slots[s].fd, whole, kind, waits, own, from, length] {
     if (whole)
       return answer(flock(fd, (kind == F_UNLCK   ? LOCK_UN
                                : kind == F_RDLCK ? LOCK_SH
@@ -235,7 +198,12 @@ std::optional<Op> locks(Model& m) {
                                   (waits != 0 ? 0 : LOCK_NB)));
     struct flock l {};
     l.l_type = static_cast<short>(kind);
-    return answer(fcntl(fd, waits != 0 ? F_OFD_SETLKW : F_OFD_SETLK, &l));
+    l.l_start = from;
+    l.l_len = length;
+    return answer(fcntl(fd,
+                        own ? (waits != 0 ? F_SETLKW : F_SETLK)
+                            : (waits != 0 ? F_OFD_SETLKW : F_OFD_SETLK),
+                        &l));
   };
   return op;
 }
@@ -247,7 +215,7 @@ std::optional<Op> opens_fifo(Model& m) {
   if (reads ? m.fifo_read || f.in != 0 : m.fifo_written || f.out != 0) return {};
   Op op;
   op.text = text_of("open the fifo to %s%s", reads ? "read" : "write", at_once ? " at once" : "");
-  op.may_wait = !at_once;
+  op.may_wait = op.may_leave = !at_once;
   op.holds = {{reads ? Use::In : Use::Out, m.fifo}};
   auto made = std::make_shared<int>(-1);
   op.run = [made, path = m.fifo_path, reads, at_once] {
@@ -257,6 +225,7 @@ std::optional<Op> opens_fifo(Model& m) {
   op.after = [&m, made, reads] {
     if (*made < 0) return;
     int file = m.add_file(reads ? Kind::PipeIn : Kind::PipeOut);
+    m.files[static_cast<size_t>(file)].fifo = true;
     (reads ? m.fifo_read : m.fifo_written) = true;
     (reads ? m.fifo_reader : m.fifo_writer) = file;
     if (m.fifo_reader >= 0 && m.fifo_writer >= 0) {
@@ -305,9 +274,9 @@ std::optional<Op> names(Model& m) {
 }  // namespace
 
 const std::vector<Weighted> kOthers = {
-    {30, sends_signal}, {3, signals_process},  {4, masks},      {6, takes_signal}, {5, sleeps},
-    {3, child_begins},  {4, child_ends},       {2, child_file}, {6, child_waits},  {10, locks},
-    {10, opens_fifo},   {3, terminal_control}, {3, names},
+    {38, sends_signal}, {3, signals_process}, {4, masks}, {6, takes_signal}, {5, sleeps},
+    {5, waits_for_handlers}, {3, raises},
+    {10, locks},        {10, opens_fifo},     {3, terminal_control}, {3, names},  {34, joins},
 };
 
 }  // namespace fuzz

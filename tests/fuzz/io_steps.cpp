@@ -38,10 +38,10 @@ int open_descriptors() {
 
 std::optional<Op> choose(Model& m) {
   static const std::vector<std::pair<int, const std::vector<Weighted>*>> kGroups = {
-      {12, &kMaking},  {30, &kTransfers}, {16, &kMessages},
-      {18, &kWatches}, {18, &kChanges},   {14, &kOthers}};
+      {12, &kMaking},  {30, &kTransfers}, {16, &kMessages}, {18, &kWatches},
+      {18, &kChanges}, {24, &kOthers},    {8, &kChildren},  {12, &kRare}};
   for (int tries = 0; tries < 400; ++tries) {
-    uint32_t n = m.random.below(108);
+    uint32_t n = m.random.below(138);
     const std::vector<Weighted>* group = nullptr;
     for (const auto& [weight, g] : kGroups) {
       group = g;
@@ -68,7 +68,7 @@ std::optional<Op> choose(Model& m) {
 void step(Model& m, Op op) {
   std::vector<Worker*> idle;
   for (Worker* w : m.steps.workers())
-    if (w->state.load() == State::Idle) idle.push_back(w);
+    if (w->state.load() == State::Idle && (op.squad == 0 || !w->odd)) idle.push_back(w);
   Worker* w = idle.empty() ? nullptr : idle[m.random.below(static_cast<uint32_t>(idle.size()))];
   // Who may run it without waiting: mostly the driver where somebody waits, else either.
   if (!op.may_wait && (w == nullptr || m.random.one_in(2))) w = nullptr;
@@ -115,6 +115,7 @@ void* drive(void*) {
     _exit(4);
   }
   warm_up(m);
+  make_queues(m);
   int before = open_descriptors();
   for (int i = 0; i < g_arguments.steps; ++i)
     if (std::optional<Op> op = choose(m)) step(m, std::move(*op));
@@ -125,15 +126,22 @@ void* drive(void*) {
   }
   close_all(m);
   if (m.child.pid > 0) {
-    close(m.child.command);
+    if (m.child.command >= 0) close(m.child.command);
+    kill(m.child.pid, SIGKILL);
     waitpid(m.child.pid, nullptr, 0);
   }
   // What a call went on with is closed at its end at the latest.
   for (int i = 0; i < 100 && open_descriptors() != before; ++i) sleep_ms(10);
   int left = open_descriptors() - before;
   if (left != 0) printf("descriptors left: %d\n", left);
+  for (int fd = 0; left != 0 && fd < 1024; ++fd) {
+    char name[100] = {};
+    if (readlink(text_of("/proc/self/fd/%d", fd).c_str(), name, sizeof name - 1) > 0)
+      printf("  %d %s\n", fd, name);
+  }
   std::filesystem::remove_all(m.folder);
   unlink((m.folder + ".lock").c_str());
+  remove_queues(m);
   if (!m.fifo_path.empty()) unlink(m.fifo_path.c_str());
   g_result = left != 0;
   printf("over\n");

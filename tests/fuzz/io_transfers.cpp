@@ -60,6 +60,38 @@ std::string received(Kind kind, const char* bytes, long r) {
   return text + checksum(bytes, r);
 }
 
+enum class Call { Simple, Vector, Two, TwoAtOnce };  // read, readv, preadv2, RWF_NOWAIT
+
+Call random_call(Model& m, Kind kind, long size) {
+  static const Call kCalls[] = {Call::Simple, Call::Simple, Call::Simple,
+                                Call::Simple, Call::Simple, Call::Vector,
+                                Call::Vector, Call::Two,    Call::TwoAtOnce};
+  bool whole = size <= 8 || kind == Kind::Inotify || kind == Kind::SignalQueue;
+  return whole ? Call::Simple : m.random.of(kCalls);
+}
+
+Op read_of(Model& m, int s, long size, Call call) {
+  static const char* const kNames[] = {"read", "readv", "preadv2", "preadv2 at once"};
+  Kind kind = m.file(s).kind;
+  Op op;
+  op.text = text_of("%s s%d %ld", kNames[static_cast<int>(call)], s, size);
+  op.holds = {{Use::In, m.slots[s].file}};
+  op.may_leave = true;
+  op.again = [&m, s, size, call, file = m.slots[s].file]() -> std::optional<Op> {
+    if (!m.is_still(s, file) || m.file(s).kind == Kind::Disk) return {};
+    return read_of(m, s, size, call);
+  };
+  op.run = [fd = m.slots[s].fd, kind, size, call] {
+    std::string bytes(static_cast<size_t>(size), 0);
+    iovec parts[2] = {{bytes.data(), 3}, {bytes.data() + 3, bytes.size() - 3}};
+    long r = call == Call::Simple   ? read(fd, bytes.data(), bytes.size())
+             : call == Call::Vector ? readv(fd, parts, 2)
+                                    : preadv2(fd, parts, 2, -1, call == Call::Two ? 0 : RWF_NOWAIT);
+    return received(kind, bytes.data(), r);
+  };
+  return op;
+}
+
 std::optional<Op> small_read(Model& m) {
   int s = m.pick_kind(kReadable, [&](int i) { return m.may_wait_in(i); });
   if (s < 0) return {};
@@ -68,17 +100,7 @@ std::optional<Op> small_read(Model& m) {
   long size = kind == Kind::Event || kind == Kind::Timer           ? 8
               : kind == Kind::Inotify || kind == Kind::SignalQueue ? 500
                                                                    : m.random.of(kSizes);
-  bool vector = m.random.one_in(3) && size > 8;
-  Op op;
-  op.text = text_of("%s s%d %ld", vector ? "readv" : "read", s, size);
-  op.holds = {{Use::In, m.slots[s].file}};
-  op.run = [fd = m.slots[s].fd, kind, size, vector] {
-    std::string bytes(static_cast<size_t>(size), 0);
-    iovec parts[2] = {{bytes.data(), 3}, {bytes.data() + 3, bytes.size() - 3}};
-    long r = vector ? readv(fd, parts, 2) : read(fd, bytes.data(), bytes.size());
-    return received(kind, bytes.data(), r);
-  };
-  return op;
+  return read_of(m, s, size, random_call(m, kind, size));
 }
 
 std::optional<Op> small_write(Model& m) {
@@ -89,17 +111,21 @@ std::optional<Op> small_write(Model& m) {
   static const long kSizes[] = {1, 7, 100, 3000};
   Kind kind = m.file(s).kind;
   long size = kind == Kind::Terminal ? 1 + m.random.below(30) : m.random.of(kSizes);
-  bool vector = m.random.one_in(3) && size > 3;
+  Call call = random_call(m, kind, size);
+  static const char* const kNames[] = {"write", "writev", "pwritev2", "pwritev2 at once"};
   Op op;
-  op.text = text_of("%s s%d %ld", vector ? "writev" : "write", s, size);
+  op.text = text_of("%s s%d %ld", kNames[static_cast<int>(call)], s, size);
   op.holds = {{Use::Out, m.slots[s].file}};
   op.stirs = kind == Kind::Terminal;
   std::string bytes = payload(m, size);
   if (kind == Kind::Terminal && m.random.one_in(2)) bytes.back() = '\n';
   op.begins = adds_load(m, s, size);
-  op.run = [fd = m.slots[s].fd, bytes, vector]() mutable {
+  op.run = [fd = m.slots[s].fd, bytes, call]() mutable {
     iovec parts[2] = {{bytes.data(), 3}, {bytes.data() + 3, bytes.size() - 3}};
-    return answer(vector ? writev(fd, parts, 2) : write(fd, bytes.data(), bytes.size()));
+    return answer(call == Call::Simple   ? write(fd, bytes.data(), bytes.size())
+                  : call == Call::Vector ? writev(fd, parts, 2)
+                                         : pwritev2(fd, parts, 2, -1,
+                                                    call == Call::Two ? 0 : RWF_NOWAIT));
   };
   return op;
 }
@@ -121,8 +147,9 @@ std::optional<Op> set_timer(Model& m) {
   if (s < 0) return {};
   static const long kMs[] = {0, 5, 5, 5, 1000000};
   long ms = m.random.of(kMs);
+  bool absolute = ms != 0 && m.random.one_in(3);
   Op op;
-  op.text = text_of("timer s%d %ld ms", s, ms);
+  op.text = text_of("timer s%d %ld ms%s", s, ms, absolute ? " by the clock" : "");
   op.may_wait = false;
   op.stirs = ms == 5;
   if (ms == 5)
@@ -130,9 +157,16 @@ std::optional<Op> set_timer(Model& m) {
       if (*began == 0) *began = now_ns();
       return now_ns() - *began > 8000000;
     };
-  op.run = [fd = m.slots[s].fd, ms] {
+  op.run = [fd = m.slots[s].fd, ms, absolute] {
     itimerspec t{{0, 0}, {ms / 1000, ms % 1000 * 1000000}};
-    return answer(timerfd_settime(fd, 0, &t, nullptr));
+    if (absolute) {
+      clock_gettime(CLOCK_MONOTONIC, &t.it_value);
+      t.it_value.tv_sec += ms / 1000;
+      t.it_value.tv_nsec += ms % 1000 * 1000000;
+      t.it_value.tv_sec += t.it_value.tv_nsec / 1000000000;
+      t.it_value.tv_nsec %= 1000000000;
+    }
+    return answer(timerfd_settime(fd, absolute ? TFD_TIMER_ABSTIME : 0, &t, nullptr));
   };
   return op;
 }
@@ -146,6 +180,13 @@ long send_a_file(int fd, const std::string& bytes) {
   close(file);
   errno = saved;
   return r;
+}
+
+// Nobody knows how much it has written.
+void was_left(Model& m, int file, std::atomic<long>* result) {
+  if (result->load() != kNotYet) return;
+  result->store(0);
+  m.files[static_cast<size_t>(file)].torn = true;
 }
 
 std::optional<Op> long_write(Model& m) {
@@ -183,6 +224,8 @@ std::optional<Op> long_write(Model& m) {
     result->store(r);
     return text;
   };
+  op.may_leave = way != 2;  // it would leave its file open
+  op.after = [&m, file, result] { was_left(m, file, result.get()); };
   op.begins = [&m, file, result] {
     File& f = m.files[static_cast<size_t>(file)];
     f.choked = f.takeable = true;
@@ -241,6 +284,8 @@ std::optional<Op> send_to_full(Model& m) {
     result->store(r);
     return text;
   };
+  op.may_leave = true;
+  op.after = [&m, file, result] { was_left(m, file, result.get()); };
   op.begins = [&m, file, result] {
     File& f = m.files[static_cast<size_t>(file)];
     f.takeable = false;
@@ -268,13 +313,14 @@ std::optional<Op> drain(Model& m) {
   Op op;
   op.text = text_of("drain s%d", s);
   op.may_wait = false;
+  op.ends = true;
   // Who has closed his last number closes the file as he comes back, before he says how much it
   // was.
   op.run = [fd = m.slots[s].fd, pipe = !is_socket(m.file(s).kind), before = f.choked_before,
-            last = f.choker, closed = f.slots == 0] {
+            last = f.choker, closed = f.slots == 0, torn = f.torn] {
     std::string bytes(100000, 0);
     long total = 0, r = 0;
-    for (int64_t since = now_ns(); now_ns() - since < 3000000000;) {
+    for (int64_t since = now_ns(); now_ns() - since < (torn ? 300000000 : 3000000000);) {
       pollfd p{fd, POLLIN, 0};
       errno = EAGAIN;
       bool over = last->load() != kNotYet;
@@ -285,7 +331,7 @@ std::optional<Op> drain(Model& m) {
         total += r;
         since = now_ns();
       } else if (r == 0 || errno != EAGAIN ||
-                 (over && total >= before + std::max(last->load(), 0l))) {
+                 (over && !torn && total >= before + std::max(last->load(), 0l))) {
         break;
       } else {
         sleep_ms(1);
@@ -293,6 +339,7 @@ std::optional<Op> drain(Model& m) {
     }
     std::string end = answer(r);
     if (closed) return std::string("the rest of a closed file");
+    if (torn) return "the rest of a torn write, " + end;
     bool over = last->load() != kNotYet;
     long rest = total - before - (over ? std::max(last->load(), 0l) : 0);
     return text_of("%srest %ld, ", over ? "" : "stuck, ", over ? std::max(rest, -1l) : -1) + end;
@@ -300,7 +347,7 @@ std::optional<Op> drain(Model& m) {
   op.after = [&m, from] {
     File& f = m.files[static_cast<size_t>(from)];
     if (f.choker->load() == kNotYet) return;
-    f.choked = false;
+    f.choked = f.torn = false;
     f.loaded = 0;
   };
   return op;

@@ -13,6 +13,15 @@
 
 namespace fuzz {
 
+sigset_t mask_of(bool keeps_ending) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, kTaken);
+  sigaddset(&set, for_descriptor());
+  if (keeps_ending) sigaddset(&set, kEnding);
+  return set;
+}
+
 namespace {
 
 // The bits of poll are those of epoll.
@@ -42,16 +51,6 @@ unsigned random_events(Model& m) {
 int random_timeout(Model& m) {
   static const int kTimeouts[] = {0, 5, -1, -1, -1};
   return m.random.of(kTimeouts);
-}
-
-// The mask of a wait that takes one: with kEnding let through, or kept back.
-sigset_t mask_of(bool keeps_ending) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, kTaken);
-  sigaddset(&set, for_descriptor());
-  if (keeps_ending) sigaddset(&set, kEnding);
-  return set;
 }
 
 struct Watched {
@@ -91,20 +90,32 @@ void describe_set(Model& m, Op* op, const std::vector<Watched>& set, int timeout
   }
   op->text += timeout < 0 ? " for ever" : text_of(" %d ms", timeout);
   if (mask != 0) op->text += mask == 1 ? " keeps ending" : " lets ending through";
-  op->may_wait = timeout != 0;
+  op->may_wait = op->may_leave = timeout != 0;
   op->ends = timeout >= 0;
 }
 
-std::optional<Op> polls(Model& m) {
-  int timeout = random_timeout(m);
-  std::vector<Watched> set = random_set(m, timeout);
-  if (set.empty()) return {};
-  bool with_mask = m.random.one_in(3);
-  int mask = with_mask && timeout != 0 ? static_cast<int>(m.random.below(3)) : 0;
+bool all_are_still(Model& m, const std::vector<Watched>& set, const std::vector<int>& files) {
+  for (size_t i = 0; i < files.size(); ++i)
+    if (!m.is_still(set[i].slot, files[i])) return false;
+  return true;
+}
+
+std::vector<int> files_of(Model& m, const std::vector<Watched>& set) {
+  std::vector<int> files;
+  for (const Watched& w : set) files.push_back(m.slots[w.slot].file);
+  return files;
+}
+
+Op poll_of(Model& m, std::vector<Watched> set, int timeout, bool with_mask, int mask) {
   Op op;
+  if (timeout < 0 && mask == 0)
+    op.again = [&m, set, timeout, with_mask, files = files_of(m, set)]() -> std::optional<Op> {
+      if (!all_are_still(m, set, files)) return {};
+      return poll_of(m, set, timeout, with_mask, 0);
+    };
   op.text = with_mask ? "ppoll" : "poll";
   describe_set(m, &op, set, timeout, mask);
-  if (m.random.one_in(12)) {  // ignored, or no descriptor
+  if (!op.again && m.random.one_in(6)) {  // ignored, or no descriptor
     set.push_back({-1, m.random.one_in(2) ? -1 : 1 << 20, EPOLLIN});
     op.text += set.back().fd < 0 ? " and -1" : " and none";
   }
@@ -123,6 +134,15 @@ std::optional<Op> polls(Model& m) {
     return text;
   };
   return op;
+}
+
+std::optional<Op> polls(Model& m) {
+  int timeout = random_timeout(m);
+  std::vector<Watched> set = random_set(m, timeout);
+  if (set.empty()) return {};
+  bool with_mask = m.random.one_in(3);
+  int mask = with_mask && timeout != 0 ? static_cast<int>(m.random.below(3)) : 0;
+  return poll_of(m, set, timeout, with_mask, mask);
 }
 
 std::optional<Op> selects(Model& m) {
@@ -160,16 +180,15 @@ std::optional<Op> selects(Model& m) {
   return op;
 }
 
-std::optional<Op> epoll_waits(Model& m) {
-  int timeout = random_timeout(m);
-  int s = m.pick_kind({Kind::Epoll},
-                      [&](int i) { return timeout == 0 || m.may_watch({m.slots[i].file}); });
-  if (s < 0) return {};
-  uint32_t way = m.random.below(4);
+Op epoll_wait_of(Model& m, int s, int timeout, uint32_t way, int mask, int max) {
   static const char* const kWays[] = {"epoll_wait", "epoll_wait", "epoll_pwait", "epoll_pwait2"};
-  int mask = way >= 2 && timeout != 0 && !m.edges ? static_cast<int>(m.random.below(3)) : 0;
-  int max = m.file(s).entries.size() > 1 || m.random.one_in(2) ? 16 : 1;
   Op op;
+  if (timeout < 0 && mask == 0 && max == 16)
+    op.again = [&m, s, timeout, way, max, file = m.slots[s].file]() -> std::optional<Op> {
+      if (!m.is_still(s, file)) return {};
+      return epoll_wait_of(m, s, timeout, way, 0, max);
+    };
+  op.may_leave = timeout != 0;
   op.text = kWays[way] + text_of(" s%d at most %d", s, max);
   if (timeout != 0) op.holds = {{Use::Watch, m.slots[s].file}, {Use::Number, s}};
   op.text += timeout < 0 ? " for ever" : text_of(" %d ms", timeout);
@@ -193,6 +212,17 @@ std::optional<Op> epoll_waits(Model& m) {
     return text;
   };
   return op;
+}
+
+std::optional<Op> epoll_waits(Model& m) {
+  int timeout = random_timeout(m);
+  int s = m.pick_kind({Kind::Epoll},
+                      [&](int i) { return timeout == 0 || m.may_watch({m.slots[i].file}); });
+  if (s < 0) return {};
+  uint32_t way = m.random.below(4);
+  int mask = way >= 2 && timeout != 0 && !m.edges ? static_cast<int>(m.random.below(3)) : 0;
+  int max = m.file(s).entries.size() > 1 || m.random.one_in(2) ? 16 : 1;
+  return epoll_wait_of(m, s, timeout, way, mask, max);
 }
 
 bool has_entry(Model& m, int epoll, int slot) {

@@ -28,6 +28,18 @@ sem_t g_news;  // a worker is done
 thread_local Worker* t_self = nullptr;
 std::atomic<int> g_tasks{0};
 
+pthread_key_t g_end;
+
+// It runs within a thread that a handler has ended in the middle of an operation.
+void ended(void* worker) {
+  auto* self = static_cast<Worker*>(worker);
+  if (self->leaves) return;
+  self->result = "its thread has ended";
+  self->over.store(true);
+  self->state.store(State::Done);
+  sem_post(&g_news);
+}
+
 int index_of(int signal) {
   if (signal == kEnding) return 0;
   if (signal == restarting()) return 1;
@@ -40,15 +52,31 @@ void handler(int signal) {
   errno = saved;
 }
 
+// Not at a moment at which the operation has ended.
+void leave(int signal) {
+  if (t_self == nullptr || !t_self->may_leave.exchange(false)) return;
+  if (signal == quitting()) pthread_exit(nullptr);
+  siglongjmp(t_self->back, 1);
+}
+
 void* work(void* argument) {
   auto* self = static_cast<Worker*>(argument);
   t_self = self;
+  pthread_setspecific(g_end, self);
   if (gettid() >= 4 * 1024 * 1024) g_tasks.fetch_add(1);  // beyond what the kernel gives out
   for (;;) {
     while (sem_wait(&self->go) != 0) {
     }
     if (self->leaves) return nullptr;
-    if (self->op.run) self->result = self->op.run();
+    if (self->op.run) {
+      if (sigsetjmp(self->back, 1) == 0) {
+        self->may_leave.store(self->op.may_leave);
+        self->result = self->op.run();
+        self->may_leave.store(false);
+      } else {
+        self->result = "left by a jump";
+      }
+    }
     self->state.store(State::Done);
     sem_post(&g_news);
   }
@@ -162,6 +190,10 @@ void install_handlers(bool handle_pipe) {
   sigaction(last_call(), &action, nullptr);
   action.sa_flags = SA_RESTART;
   sigaction(restarting(), &action, nullptr);
+  action.sa_handler = leave;
+  sigaction(leaving(), &action, nullptr);
+  sigaction(quitting(), &action, nullptr);
+  action.sa_handler = handler;
   if (!handle_pipe) action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, nullptr);
   sigset_t taken;
@@ -171,9 +203,26 @@ void install_handlers(bool handle_pipe) {
   pthread_sigmask(SIG_BLOCK, &taken, nullptr);
 }
 
+namespace {
+
+// It has run nothing yet but is ready.
+bool start_worker(Worker* w) {
+  Op op = std::move(w->op);
+  w->op = Op();
+  if (!start_thread(&w->thread, work, w)) return false;
+  w->state.store(State::Busy);
+  sem_post(&w->go);
+  while (w->state.load() != State::Done) sem_wait(&g_news);
+  w->op = std::move(op);
+  return true;
+}
+
+}  // namespace
+
 bool Steps::begin(int workers, int settle_ms, bool expect_tasks) {
   settle_ms_ = settle_ms;
   sem_init(&g_news, 0, 0);
+  pthread_key_create(&g_end, ended);
   begin_canaries();
   begin_to_count_stops();
   for (int i = 0; i < workers; ++i) {
@@ -181,19 +230,20 @@ bool Steps::begin(int workers, int settle_ms, bool expect_tasks) {
     w->number = i;
     for (auto& n : w->handled) n.store(0);
     sem_init(&w->go, 0, 0);
-    if (!start_thread(&w->thread, work, w)) return false;
+    if (!start_worker(w)) return false;
     workers_.push_back(w);
-    w->state.store(State::Busy);
-    sem_post(&w->go);
-    while (w->state.load() != State::Done) sem_wait(&g_news);
     w->state.store(State::Idle);
   }
   return g_tasks.load() == (expect_tasks ? workers : 0);
 }
 
-Worker* Steps::idle() {
+void is_odd_from_now_on() {
+  if (t_self != nullptr) t_self->odd = true;
+}
+
+Worker* Steps::idle(bool even) {
   for (Worker* w : workers_)
-    if (w->state.load() == State::Idle) return w;
+    if (w->state.load() == State::Idle && (!even || !w->odd)) return w;
   return nullptr;
 }
 
@@ -255,15 +305,47 @@ void Steps::log_signals() {
     }
 }
 
+// Of those who did the same the log tells how many have ended, and with what. From then on the
+// others stand for those who have not.
+void Steps::log_squads() {
+  std::vector<int> told;
+  for (Worker* w : workers_) {
+    const int which = w->op.squad;
+    if (which == 0 || std::find(told.begin(), told.end(), which) != told.end()) continue;
+    told.push_back(which);
+    std::vector<Worker*> squad;
+    std::vector<int> numbers;
+    for (Worker* v : workers_)
+      if (v->op.squad == which) squad.push_back(v), numbers.push_back(v->number);
+    auto key = [](Worker* v) {
+      return v->state.load() == State::Done ? v->result : std::string(1, '\x7f');
+    };
+    std::stable_sort(squad.begin(), squad.end(),
+                     [&key](Worker* a, Worker* b) { return key(a) < key(b); });
+    for (size_t i = 0; i < squad.size(); ++i) squad[i]->number = numbers[i];
+  }
+  std::sort(workers_.begin(), workers_.end(),
+            [](Worker* a, Worker* b) { return a->number < b->number; });
+}
+
 void Steps::log_done() {
+  log_signals();
+  log_squads();
   for (Worker* w : workers_) {
     if (w->state.load() != State::Done) continue;
-    printf("    w%d %s = %s\n", w->number, w->op.text.c_str(), w->result.c_str());
+    if (w->op.squad != 0)
+      printf("    one of those of %s = %s\n", w->op.text.c_str(), w->result.c_str());
+    else
+      printf("    w%d %s = %s\n", w->number, w->op.text.c_str(), w->result.c_str());
+    if (w->over.exchange(false)) {
+      pthread_join(w->thread, nullptr);
+      w->odd = false;
+      start_worker(w);
+    }
     if (w->op.after) w->op.after();
     w->op = Op();
     w->state.store(State::Idle);
   }
-  log_signals();
   fflush(stdout);
 }
 
@@ -293,7 +375,7 @@ bool Steps::finish() {
   // One signal ends what waits; a second one tells of a lost first. One by one: the end of a call
   // may be what another one waits for.
   for (int round = 0; round < 100 && busy() != 0; ++round)
-    for (Worker* w : workers_) {
+    for (Worker* w : std::vector<Worker*>(workers_)) {
       if (w->state.load() != State::Busy) continue;
       printf("end w%d%s\n", w->number, round != 0 ? " again" : "");
       fflush(stdout);

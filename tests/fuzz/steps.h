@@ -5,11 +5,13 @@
 #pragma once
 #include <pthread.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -34,6 +36,11 @@ struct Op {
   bool ends = false;              // by itself, so its end is waited for
   std::function<bool()> expects;  // what other processes or clocks have to do first
   bool takes_signal = false;      // waits for kTaken
+  bool may_leave = false;  // a handler may jump out of it, or end its thread there
+  // The same once more, for others who wait so at the same time: the log does not say which of them
+  // gets what. Nothing where that is not possible (any more).
+  std::function<std::optional<Op>()> again;
+  int squad = 0;  // one of several, of which again() has made all but the first
 };
 
 // Signals of the program; each has a handler that counts.
@@ -42,7 +49,10 @@ inline int restarting() { return SIGRTMIN + 5; }  // with it
 inline int last_call() { return SIGRTMIN + 6; }   // without, never blocked: ends what still waits
 inline const int kTaken = SIGUSR2;                // blocked everywhere, for sigwait
 inline int for_descriptor() { return SIGRTMIN + 7; }  // the same, for signalfd
-constexpr int kSignals = 4;                           // ending, restarting, last call, SIGPIPE
+// Their handlers do not come back, where the operation may be left: a jump, the thread's end.
+inline int leaving() { return SIGRTMIN + 8; }
+inline int quitting() { return SIGRTMIN + 9; }
+constexpr int kSignals = 4;  // ending, restarting, last call, SIGPIPE
 
 enum class State { Idle, Busy, Done };
 
@@ -52,6 +62,10 @@ struct Worker {
   sem_t go;
   std::atomic<State> state{State::Idle};
   bool leaves = false;
+  bool odd = false;  // has a mask or pending signals of its own, so nobody can stand for it
+  sigjmp_buf back;
+  std::atomic<bool> may_leave{false};
+  std::atomic<bool> over{false};  // the thread has ended
   Op op;
   std::string result;
   std::atomic<int> handled[kSignals];
@@ -62,7 +76,8 @@ class Steps {
  public:
   // False: no workers could be had.
   bool begin(int workers, int settle_ms, bool expect_tasks);
-  Worker* idle();
+  // One who is idle, and stands for any other, if that is wanted.
+  Worker* idle(bool even = false);
   std::vector<Worker*>& workers() { return workers_; }
   int busy() const;
   // On worker w, or on the driver (null).
@@ -76,6 +91,7 @@ class Steps {
  private:
   void settle(const Worker* given, bool stirs, const std::function<bool()>& expects);
   void log_done();
+  void log_squads();
   void log_signals();
   bool wait_slice(int ms);
 
@@ -93,6 +109,8 @@ std::string answer(long r);
 std::string answer_in_part(long r, long all);
 std::string checksum(const void* bytes, long size);
 std::string text_of(const char* format, ...) __attribute__((format(printf, 1, 2)));
+// What a worker runs changes its mask, or leaves it a signal.
+void is_odd_from_now_on();
 int64_t now_ns();
 void sleep_ms(long ms);
 void install_handlers(bool handle_pipe);
