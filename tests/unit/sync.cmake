@@ -30,5 +30,5 @@ if(NOT WISP_SANITIZE)
       ${interpose}/syscall.cpp
       ${interpose}/thread_control.cpp
       ${interpose}/time.cpp
-    LIBS wisp_io wisp_sync wisp_scheduler)
+    LIBS wisp_signal wisp_io wisp_sync wisp_scheduler)
 endif()
