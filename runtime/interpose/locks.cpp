@@ -80,3 +80,16 @@ WISP_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) {
   if (!interposing()) return real::ensure(), real::pthread_spin_lock(lock);
   return spin_lock(lock);
 }
+
+// libc's second names, which old libraries import. Who waits here must not be left to an unlock
+// there.
+WISP_EXPORT int __pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attr) {
+  return pthread_mutex_init(m, attr);
+}
+WISP_EXPORT int __pthread_mutex_lock(pthread_mutex_t* m) { return pthread_mutex_lock(m); }
+WISP_EXPORT int __pthread_mutex_trylock(pthread_mutex_t* m) { return pthread_mutex_trylock(m); }
+WISP_EXPORT int __pthread_mutex_unlock(pthread_mutex_t* m) { return pthread_mutex_unlock(m); }
+WISP_EXPORT int __pthread_mutex_destroy(pthread_mutex_t* m) { return pthread_mutex_destroy(m); }
+WISP_EXPORT int __pthread_once(pthread_once_t* control, void (*init)(void)) {
+  return pthread_once(control, init);
+}

@@ -111,3 +111,14 @@ WISP_EXPORT int pthread_barrier_destroy(pthread_barrier_t* b) {
     return real::ensure(), real::pthread_barrier_destroy(b);
   return barrier_destroy(b);
 }
+
+// As in locks.cpp.
+WISP_EXPORT int __pthread_rwlock_rdlock(pthread_rwlock_t* l) { return pthread_rwlock_rdlock(l); }
+WISP_EXPORT int __pthread_rwlock_wrlock(pthread_rwlock_t* l) { return pthread_rwlock_wrlock(l); }
+WISP_EXPORT int __pthread_rwlock_tryrdlock(pthread_rwlock_t* l) {
+  return pthread_rwlock_tryrdlock(l);
+}
+WISP_EXPORT int __pthread_rwlock_trywrlock(pthread_rwlock_t* l) {
+  return pthread_rwlock_trywrlock(l);
+}
+WISP_EXPORT int __pthread_rwlock_unlock(pthread_rwlock_t* l) { return pthread_rwlock_unlock(l); }
