@@ -7,6 +7,7 @@
 
 #include "platform/real.h"
 #include "platform/thread_self.h"
+#include "signal/sent.h"
 
 namespace wisp {
 
@@ -75,6 +76,8 @@ int action_set(int sig, const struct sigaction* act, struct sigaction* old) {
     if (after != nullptr) g_current[sig].store(before, std::memory_order_release);
     return r;
   }
+  if (act != nullptr && act->sa_handler == SIG_IGN && thread_self().straight == 0)
+    sent_forget_all(sig);
   if (old != nullptr) {
     unwrap(&previous, before);
     *old = previous;

@@ -4,6 +4,7 @@
 #include "signal/sent.h"
 
 #include "platform/spin_lock.h"
+#include "scheduler/scheduler.h"
 #include "signal/actions.h"
 
 namespace wisp {
@@ -134,6 +135,18 @@ void sent_forget(WispTask* task, int sig) {
   SpinGuard guard(g_lock);
   task->self->pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
   take_out([&](const Record& r) { return r.task == task && r.sig == sig; }, kRecords, nullptr);
+}
+
+void sent_forget_all(int sig) {
+  if (!in_scheduler_process()) return;  // a child: the lock may be a thread's that it has not
+  Undisturbed undisturbed;
+  SpinGuard guard(g_lock);
+  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next) {
+    if (t->self == nullptr) continue;
+    t->self->pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+    t->self->held_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
+  }
+  take_out([&](const Record& r) { return r.sig == sig; }, kRecords, nullptr);
 }
 
 }  // namespace wisp

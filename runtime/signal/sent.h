@@ -21,5 +21,7 @@ void sent_add(WispTask* task, int sig, const Sent* sent);
 bool sent_take(WispTask* task, int sig, bool held, Sent* sent);
 // All of them: they are ignored.
 void sent_forget(WispTask* task, int sig);
+// The same of all tasks: from now on it is ignored, which ends what is pending (POSIX, sigaction).
+void sent_forget_all(int sig);
 
 }  // namespace wisp

@@ -92,6 +92,25 @@ static void* blocks_and_takes(void* unused) {
   return unused;
 }
 
+// To ignore a signal ends what is pending of it.
+static void* ignores(void* unused) {
+  sigset_t set = both(), waiting;
+  struct sigaction before;
+  CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+  send_five(pthread_self());
+  for (int i = 0; i < 2; ++i) {
+    int sig = i == 0 ? g_queued : SIGUSR2;
+    CHECK(sigaction(sig, NULL, &before) == 0 && signal(sig, SIG_IGN) != SIG_ERR);
+    CHECK(sigaction(sig, &before, NULL) == 0);
+    CHECK(sigpending(&waiting) == 0 && sigismember(&waiting, sig) == 0);
+  }
+  none_so_far();
+  queue(pthread_self(), g_queued, 9);
+  CHECK(pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0);
+  CHECK(g_ran == 1 && g_values == 9);
+  return unused;
+}
+
 static void* ends_with_some(void* unused) {
   sigset_t set = both();
   CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
@@ -139,6 +158,7 @@ int main(void) {
   struct sigaction action = {.sa_sigaction = counts, .sa_flags = SA_SIGINFO};
   CHECK(sigaction(g_queued, &action, NULL) == 0 && sigaction(SIGUSR2, &action, NULL) == 0);
   join(java(to_itself, NULL));
+  join(java(ignores, NULL));
   join(java(sends, NULL));
   sends(NULL);  // by a kernel thread
   return 0;
