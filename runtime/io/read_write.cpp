@@ -43,7 +43,8 @@ long nowait(long number, int fd, const iovec* parts, int count) {
 }
 
 long read_nowait(BlockingCall& call, const iovec* parts, int count) {
-  // An eventfd that has been written to is marked too; it may have to say that so little is no room.
+  // An eventfd that has been written to is marked too; it may have to say that so little is no
+  // room.
   if (call.kind() == kStream &&
       ((call.record()->state.load(std::memory_order_relaxed) & kNoNowait) == 0 ||
        WISP_UNLIKELY(total(parts, count) < sizeof(uint64_t)))) {

@@ -172,8 +172,8 @@ struct Weighted {
   int weight;
   Choice choice;
 };
-extern const std::vector<Weighted> kMaking, kTransfers, kMessages, kWatches, kChanges, kOthers,
-    kChildren, kRare;
+extern const std::vector<Weighted> kMaking, kTransfers, kLong, kMessages, kWatches, kChanges,
+    kOthers, kChildren, kRare;
 
 // The operation, with holds that are given back after it.
 Op held(Model& m, Op op);

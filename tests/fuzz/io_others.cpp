@@ -180,13 +180,13 @@ std::optional<Op> locks(Model& m) {
   if (kind == F_UNLCK) waits = 0;
   if (waits != 0 && m.files[static_cast<size_t>(hold)].in != 0) return {};
   Op op;
-  op.text = text_of("%s s%d %s%s",
-                    whole ? "flock" : text_of("%s %d+%d", own ? "own lock" : "lock", from, length).c_str(),
-                    s,
-                    kind == F_UNLCK   ? "none"
-                    : kind == F_RDLCK ? "shared"
-                                      : "exclusive",
-                    waits != 0 || kind == F_UNLCK ? "" : " at once");
+  op.text = text_of(
+      "%s s%d %s%s",
+      whole ? "flock" : text_of("%s %d+%d", own ? "own lock" : "lock", from, length).c_str(), s,
+      kind == F_UNLCK   ? "none"
+      : kind == F_RDLCK ? "shared"
+                        : "exclusive",
+      waits != 0 || kind == F_UNLCK ? "" : " at once");
   op.may_wait = waits != 0;
   if (op.may_wait) op.holds = {{Use::In, hold}};
   op.may_leave = op.may_wait;
@@ -200,10 +200,9 @@ std::optional<Op> locks(Model& m) {
     l.l_type = static_cast<short>(kind);
     l.l_start = from;
     l.l_len = length;
-    return answer(fcntl(fd,
-                        own ? (waits != 0 ? F_SETLKW : F_SETLK)
-                            : (waits != 0 ? F_OFD_SETLKW : F_OFD_SETLK),
-                        &l));
+    return answer(fcntl(
+        fd, own ? (waits != 0 ? F_SETLKW : F_SETLK) : (waits != 0 ? F_OFD_SETLKW : F_OFD_SETLK),
+        &l));
   };
   return op;
 }
@@ -274,9 +273,9 @@ std::optional<Op> names(Model& m) {
 }  // namespace
 
 const std::vector<Weighted> kOthers = {
-    {38, sends_signal}, {3, signals_process}, {4, masks}, {6, takes_signal}, {5, sleeps},
-    {5, waits_for_handlers}, {3, raises},
-    {10, locks},        {10, opens_fifo},     {3, terminal_control}, {3, names},  {34, joins},
+    {38, sends_signal}, {3, signals_process},    {4, masks},  {6, takes_signal},
+    {5, sleeps},        {5, waits_for_handlers}, {3, raises}, {10, locks},
+    {10, opens_fifo},   {3, terminal_control},   {3, names},  {34, joins},
 };
 
 }  // namespace fuzz

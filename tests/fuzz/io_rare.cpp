@@ -31,7 +31,8 @@ struct Message {
 std::optional<Op> queue_receives(Model& m) {
   bool posix = m.random.one_in(2);
   int hold = m.queues + posix;
-  if (m.files[static_cast<size_t>(hold)].in != 0 || (posix ? m.other_queue : m.queue) < 0) return {};
+  if (m.files[static_cast<size_t>(hold)].in != 0 || (posix ? m.other_queue : m.queue) < 0)
+    return {};
   bool brief = posix && m.random.one_in(4);
   Op op;
   op.text = posix ? brief ? "mq_timedreceive 5 ms" : "mq_receive" : "msgrcv";
@@ -102,7 +103,8 @@ std::optional<Op> wrong_calls(Model& m) {
                                 or_error(dup2(fd, fd) - fd), or_error(ftruncate(fd, 0))});
     if (counts) text += "; " + each_of({or_error(read(fd, c, 4)), or_error(write(fd, c, 4))});
     if (kind != Kind::Epoll) text += "; " + each_of({or_error(epoll_wait(fd, &event, 1, 0))});
-    if (kind != Kind::Timer) text += "; " + each_of({or_error(timerfd_settime(fd, 0, &t, nullptr))});
+    if (kind != Kind::Timer)
+      text += "; " + each_of({or_error(timerfd_settime(fd, 0, &t, nullptr))});
     if (kind == Kind::Epoll)
       text += "; " + each_of({or_error(read(fd, c, 1)), or_error(write(fd, c, 1)),
                               or_error(epoll_wait(fd, &event, 0, -1)),
@@ -274,8 +276,9 @@ void remove_queues(Model& m) {
 }
 
 const std::vector<Weighted> kRare = {
-    {8, queue_receives}, {8, queue_sends},      {4, wrong_calls},   {2, wrong_times}, {4, gives_pages},
-    {5, peers},          {2, connects_to_full}, {2, urgent_inline}, {1, copies_range},
+    {8, queue_receives},   {8, queue_sends},   {4, wrong_calls},
+    {2, wrong_times},      {4, gives_pages},   {5, peers},
+    {2, connects_to_full}, {2, urgent_inline}, {1, copies_range},
 };
 
 }  // namespace fuzz

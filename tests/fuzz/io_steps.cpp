@@ -16,6 +16,7 @@
 #include <filesystem>
 
 #include "io_ops.h"
+#include "quiet.h"
 
 namespace fuzz {
 
@@ -38,8 +39,8 @@ int open_descriptors() {
 
 std::optional<Op> choose(Model& m) {
   static const std::vector<std::pair<int, const std::vector<Weighted>*>> kGroups = {
-      {12, &kMaking},  {30, &kTransfers}, {16, &kMessages}, {18, &kWatches},
-      {18, &kChanges}, {24, &kOthers},    {8, &kChildren},  {12, &kRare}};
+      {12, &kMaking},  {20, &kTransfers}, {10, &kLong},    {16, &kMessages}, {18, &kWatches},
+      {18, &kChanges}, {24, &kOthers},    {8, &kChildren}, {12, &kRare}};
   for (int tries = 0; tries < 400; ++tries) {
     uint32_t n = m.random.below(138);
     const std::vector<Weighted>* group = nullptr;

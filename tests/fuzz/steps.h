@@ -36,7 +36,7 @@ struct Op {
   bool ends = false;              // by itself, so its end is waited for
   std::function<bool()> expects;  // what other processes or clocks have to do first
   bool takes_signal = false;      // waits for kTaken
-  bool may_leave = false;  // a handler may jump out of it, or end its thread there
+  bool may_leave = false;         // a handler may jump out of it, or end its thread there
   // The same once more, for others who wait so at the same time: the log does not say which of them
   // gets what. Nothing where that is not possible (any more).
   std::function<std::optional<Op>()> again;
@@ -100,9 +100,6 @@ class Steps {
   int number_ = 0;
 };
 
-// Whether the process has been stopped or frozen since it began: the kernel ends some calls with
-// EINTR then (signal(7)), so such a run says nothing.
-bool was_stopped();
 // What system calls return: a number, or the name of the error.
 std::string answer(long r);
 // The same where the number depends on how the kernel cuts things: only whether it is all.
