@@ -15,6 +15,8 @@ import struct
 import sys
 
 NUMBERS = {  # x86-64, others
+    "writev": (20, 66), "sendto": (44, 206), "getsockopt": (55, 209), "waitid": (247, 95), "ppoll": (271, 73),
+    "accept4": (288, 242), "dup3": (292, 24), "preadv2": (327, 286), "pwritev2": (328, 287),
     "rt_sigqueueinfo": (129, 138), "setpriority": (141, 140), "sched_setaffinity": (203, 122), "get_robust_list": (274, 100),
     "rt_tgsigqueueinfo": (297, 240), "perf_event_open": (298, 241), "setns": (308, 268), "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271), "kcmp": (312, 272), "memfd_create": (319, 279), "bpf": (321, 280),

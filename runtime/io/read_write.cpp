@@ -37,10 +37,13 @@ long write_once(int fd, const iovec* parts, int count) {
   return kernel::call(SYS_writev, fd, reinterpret_cast<long>(parts), count);
 }
 
-// preadv2/pwritev2 at the file's own position, never waiting; -EOPNOTSUPP: not on this file.
+// preadv2/pwritev2 at the file's own position, never waiting.
 long nowait(long number, int fd, const iovec* parts, int count) {
   return kernel::call(number, fd, reinterpret_cast<long>(parts), count, -1, -1, RWF_NOWAIT);
 }
+// Not on this file, or no such call: EPERM is what seccomp profiles answer that do not know it. A
+// file that refuses the write itself so (memfd_create(2), sealed) says it to the plain call too.
+bool no_nowait(long r) { return r == -EOPNOTSUPP || r == -ENOSYS || r == -ESPIPE || r == -EPERM; }
 
 long read_nowait(BlockingCall& call, const iovec* parts, int count) {
   // An eventfd that has been written to is marked too; it may have to say that so little is no
@@ -53,7 +56,7 @@ long read_nowait(BlockingCall& call, const iovec* parts, int count) {
     // read (an epoll instance): the call itself says so without waiting.
     if (r == -EINVAL || (r == 0 && total(parts, count) == 0))
       return call.make([&] { return read_once(call.fd(), parts, count); });
-    if (r != -EOPNOTSUPP && r != -ENOSYS && r != -ESPIPE) return r;
+    if (!no_nowait(r)) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
   if (!ready_now(call.fd(), POLLIN)) return -EAGAIN;
@@ -67,7 +70,7 @@ long write_nowait(BlockingCall& call, const iovec* parts, int count) {
     long r = nowait(SYS_pwritev2, call.fd(), parts, count);
     if (r == -EINVAL || (r == 0 && total(parts, count) == 0))
       return call.make([&] { return write_once(call.fd(), parts, count); });
-    if (r != -EOPNOTSUPP && r != -ENOSYS && r != -ESPIPE) return r;
+    if (!no_nowait(r)) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
   if (!ready_now(call.fd(), POLLOUT)) return -EAGAIN;

@@ -637,14 +637,14 @@ def hostile(c):
     return text + f"{len(wishes)} environments, bad lines {[line[:80] for line in bad if not line.startswith('Picked up')]}\n"
 
 
-# Docker's default profile, as far as a JVM or Wisp asks for what it refuses; what Linux 4.14 did not have yet; and eleven
+# Docker's default profile, as far as a JVM or Wisp asks for what it refuses; what Linux 4.14 did not have yet; and thirteen
 # calls that Wisp can do without.
 REFUSED = {
     "container": "425-427=EPERM,perf_event_open=EPERM,userfaultfd=EPERM,kcmp=EPERM,process_vm_readv=EPERM,"
                  "process_vm_writev=EPERM,bpf=EPERM,setns=EPERM,435=ENOSYS",
     "kernel-4.14": "io_pgetevents=ENOSYS,rseq=ENOSYS,424-462=ENOSYS",
     "many": "memfd_create=EPERM,sched_setaffinity=EPERM,setpriority=EPERM,get_robust_list=EPERM,rt_sigqueueinfo=EPERM,"
-            "perf_event_open=EPERM,rseq=EPERM,425-427=EPERM,434=EPERM"}
+            "perf_event_open=EPERM,rseq=EPERM,425-427=EPERM,434=EPERM,preadv2=EPERM,pwritev2=EPERM"}
 
 
 def refused(calls):

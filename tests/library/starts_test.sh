@@ -76,5 +76,14 @@ for jdk in $jdks; do
     grep -qxF "wisp: running on plain threads: the kernel refuses $call(2)" "$scratch/err" || fail "$call refused: no word of it"
     ! grep -q '^wisp: tasks=[1-9]' "$scratch/err" || fail "$call refused: under Wisp"
   done
+  # Without these there are: what is read and written by pipes arrives.
+  if [ "$status" != 125 ]; then
+    # shellcheck disable=SC2016  # the inner shell's own
+    run bash -o pipefail -c 'echo hello | python3 "$@" | cat' - "$root/tests/refuse.py" preadv2=EPERM,pwritev2=EPERM \
+      "$build/bin/wisp" java --jdk "$jdk" -XX:+UseWisp2 "${probe[@]}" stdin
+    is_under_wisp "preadv2 and pwritev2 refused"
+    [ "$status" = 0 ] || fail "preadv2 and pwritev2 refused: exit code $status"
+    says 'arg=stdin' && says 'stdin=hello'
+  fi
   echo "$jdk: agent, JAVA_TOOL_OPTIONS and the home's java with and without the flag, needed calls refused"
 done
