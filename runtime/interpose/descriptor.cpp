@@ -127,7 +127,8 @@ WISP_EXPORT int dup3(int from, int to, int flags) noexcept {
 
 WISP_EXPORT int dup2(int from, int to) noexcept {
   real::ensure();
-  if (from == to) return real::dup2(from, to);
+  // Off, it is the program's own call: dup3 may be what the kernel refuses (jvm/start_checks).
+  if (!interposing() || from == to) return real::dup2(from, to);
   return dup3(from, to, 0);
 }
 

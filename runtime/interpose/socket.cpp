@@ -97,6 +97,9 @@ WISP_EXPORT int accept4(int fd, sockaddr* address, socklen_t* length, int flags)
 }
 
 WISP_EXPORT int accept(int fd, sockaddr* address, socklen_t* length) {
+  real::ensure();
+  // Off, it is the program's own call: accept4 may be what the kernel refuses (jvm/start_checks).
+  if (!interposing()) return real::accept(fd, address, length);
   return accept4(fd, address, length, 0);
 }
 

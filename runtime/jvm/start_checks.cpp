@@ -77,6 +77,33 @@ static const char* waits_before_ours() {
   return nullptr;
 }
 
+// Calls that stand for older ones of the program's (ppoll for poll, accept4 for accept...): under a
+// seccomp filter that allows only what plain threads were seen to need, each of them would fail, or
+// wait for ever. Asked with arguments that do nothing.
+static const char* refused_call() {
+  timespec at_once = {};
+  const struct {
+    const char* name;
+    long number, first, second, third;
+  } calls[] = {{"ppoll", SYS_ppoll, 0, 0, reinterpret_cast<long>(&at_once)},
+               {"accept4", SYS_accept4, -1, 0, 0},
+               {"dup3", SYS_dup3, -1, -2, 0},
+               {"writev", SYS_writev, -1, 0, 0},
+               {"sendto", SYS_sendto, -1, 0, 0},
+               {"sendmsg", SYS_sendmsg, -1, 0, 0},
+               {"recvfrom", SYS_recvfrom, -1, 0, 0},
+               {"getsockopt", SYS_getsockopt, -1, 0, 0},
+               {"waitid", SYS_waitid, -1, 0, 0}};
+  for (const auto& call : calls) {
+    long r = kernel::call(call.number, call.first, call.second, call.third);
+    if (r != -ENOSYS && r != -EPERM && r != -EACCES) continue;
+    static char why[64];
+    snprintf(why, sizeof why, "the kernel refuses %s(2)", call.name);
+    return why;
+  }
+  return nullptr;
+}
+
 const char* why_not() {
   if (signal_chaining_behind_us())
     return "libjsig.so comes behind libwisp.so: name it first in LD_PRELOAD";
@@ -85,6 +112,8 @@ const char* why_not() {
   if (kernel_too_old()) return "the kernel is older than 4.14";
   if (!kernel::membarrier_register()) return "the kernel refuses membarrier(2)";
   if (!signals_can_be_directed()) return "the kernel refuses rt_tgsigqueueinfo(2)";
+  why = refused_call();
+  if (why != nullptr) return why;
   if (shadow_stack_on()) return "the process has a shadow stack (CET)";
   early_threads_find();  // before the probe makes a thread
   if (!thread_block_probe(&why)) return why;
