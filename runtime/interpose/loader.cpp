@@ -64,8 +64,9 @@ static bool is_interposed(const char* name) {
 }
 
 // libc's function for ours, if `handle` gave that one: libc's own handle, which java.lang.foreign
-// and jnr-ffi ask, sees libc alone, so their reads would keep a carrier. What other libraries that
-// stand for libc have found stays theirs. In dlsym's place: has its arguments and its answer.
+// and jnr-ffi ask, sees libc alone, so their reads would keep a carrier. Not where a library behind
+// ours stands for that function: it may look for libc's so. In dlsym's place: has its arguments and
+// its answer.
 static void* find_by_handle(void* handle, const char* name) {
   real::Dlsym find = real::libcs_dlsym();
   void* found = find(handle, name);
