@@ -12,6 +12,10 @@ std::atomic<bool> g_epoll_in_kernel{false};
 
 namespace {
 
+// All sets, the last one first: leak checkers and debuggers find them here. (Those of the
+// descriptor table, which is mapped, leak checkers do not look at.)
+std::atomic<EpollSet*> g_sets{nullptr};
+
 EpollSet* set_of(Descriptor* d) {
   EpollSet* set = d->epoll.load(std::memory_order_acquire);
   if (set != nullptr) return set;
@@ -23,9 +27,14 @@ EpollSet* set_of(Descriptor* d) {
   fresh->part = next_part.fetch_add(1, std::memory_order_relaxed) % pump_parts();
   // seq_cst: against epoll_surrender, which takes the flag away and then looks for the set, while
   // whoever adds looks for the flag after this.
-  if (d->epoll.compare_exchange_strong(set, fresh)) return fresh;
-  free(memory);
-  return set;
+  if (!d->epoll.compare_exchange_strong(set, fresh)) {
+    free(memory);
+    return set;
+  }
+  fresh->made_before = g_sets.load(std::memory_order_relaxed);
+  while (!g_sets.compare_exchange_weak(fresh->made_before, fresh)) {
+  }
+  return fresh;
 }
 
 enum class First { Nothing, Queued, AskNow };

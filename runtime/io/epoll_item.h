@@ -60,6 +60,7 @@ struct EpollSet {
   std::atomic<PumpParts> parts{0};
   // Being handed over to the kernel.
   std::atomic<bool> moving{false};
+  EpollSet* made_before = nullptr;
 };
 
 constexpr uint32_t kEpollData = EPOLLIN | EPOLLRDNORM;
