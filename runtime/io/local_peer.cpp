@@ -50,7 +50,7 @@ uint32_t ask(int fd, uint32_t inode) {
   if (kernel::call(SYS_sendto, fd, reinterpret_cast<long>(&question), sizeof question, MSG_DONTWAIT,
                    0, 0) < 0)
     return 0;
-  Answer answer;  // there by now: the kernel makes it within the send
+  Answer answer = {};  // there by now: the kernel makes it within the send
   long size = kernel::call(SYS_recvfrom, fd, reinterpret_cast<long>(&answer), sizeof answer,
                            MSG_DONTWAIT, 0, 0);
   return peer_in(answer, size);

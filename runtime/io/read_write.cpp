@@ -105,7 +105,7 @@ bool in_background(int fd) {
 // The other end of a pseudo-terminal has been closed. The kernel's waiting read says EIO then; one
 // that begins afterwards, as ours does, the end of the file (Linux's n_tty_read, hung_up_tty_read).
 bool other_end_closed(int fd) {
-  struct stat file;  // not by libc: its fstat is a newer symbol than we may need
+  struct stat file = {};  // not by libc: its fstat is a newer symbol than we may need
   constexpr unsigned kFirst = 136, kLast = 143;  // UNIX98_PTY_SLAVE_MAJOR
   return ready_now(fd, 0) && kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&file)) == 0 &&
          major(file.st_rdev) >= kFirst && major(file.st_rdev) <= kLast;
