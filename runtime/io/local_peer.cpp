@@ -1,3 +1,4 @@
+// See local_peer.h.
 #include "io/local_peer.h"
 
 #include <linux/netlink.h>

@@ -254,12 +254,7 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
     if (r != BlockingCall::kMakeTheCall) return r;
     return call.make(plain);
   }
-  if (timeout != nullptr) {
-    uint64_t now = monotonic_ns();
-    uint64_t left = deadline > now ? deadline - now : 0;
-    *timeout =
-        timespec{static_cast<time_t>(left / 1000000000u), static_cast<long>(left % 1000000000u)};
-  }
+  if (timeout != nullptr) *timeout = time_left(deadline);
   return done;
 }
 

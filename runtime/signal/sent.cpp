@@ -139,7 +139,7 @@ void sent_forget(WispTask* task, int sig) {
 
 void sent_forget_all(int sig) {
   if (!in_scheduler_process()) return;  // a child: the lock may be a thread's that it has not
-  Undisturbed undisturbed;
+  RuntimeEntry entry;  // a kernel thread may not come by again for what comes meanwhile
   SpinGuard guard(g_lock);
   for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next) {
     if (t->self == nullptr) continue;

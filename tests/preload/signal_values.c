@@ -61,11 +61,16 @@ static void* to_itself(void* unused) {
   return unused;
 }
 
-static void* blocks_then_lets_through(void* unused) {
-  sigset_t set = both(), waiting;
-  CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+// Blocked: all of them wait then.
+static void until_all_is_sent(const sigset_t* blocked) {
+  CHECK(pthread_sigmask(SIG_BLOCK, blocked, NULL) == 0);
   g_ready = 1;
   while (!g_over) sleep_ms(1);
+}
+
+static void* blocks_then_lets_through(void* unused) {
+  sigset_t set = both(), waiting;
+  until_all_is_sent(&set);
   CHECK(sigpending(&waiting) == 0 && sigismember(&waiting, g_queued) == 1);
   none_so_far();
   sigdelset(&set, SIGUSR2);
@@ -77,9 +82,7 @@ static void* blocks_then_lets_through(void* unused) {
 
 static void* blocks_and_takes(void* unused) {
   sigset_t set = both();
-  CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
-  g_ready = 1;
-  while (!g_over) sleep_ms(1);
+  until_all_is_sent(&set);
   struct timespec now = {0, 0};
   siginfo_t info;
   CHECK(sigtimedwait(&set, &info, &now) == SIGUSR2 && info.si_value.sival_int == 7);
@@ -113,9 +116,7 @@ static void* ignores(void* unused) {
 
 static void* ends_with_some(void* unused) {
   sigset_t set = both();
-  CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
-  g_ready = 1;
-  while (!g_over) sleep_ms(1);
+  until_all_is_sent(&set);
   return unused;
 }
 
@@ -123,6 +124,27 @@ static void* waits_for_all(void* unused) {
   g_ready = 1;
   while (g_ran < kMany) sleep_ms(1);
   return unused;
+}
+
+// A thread of the kernel's that does nothing else: what comes in the midst is handled as it ends.
+static void* ignores_again_and_again(void* unused) {
+  g_ready = 1;
+  while (!g_over) CHECK(signal(g_queued + 1, SIG_IGN) != SIG_ERR);
+  return unused;
+}
+static void others_come_meanwhile(void) {
+  pthread_t thread;
+  g_ready = g_over = 0;
+  none_so_far();
+  CHECK(pthread_create(&thread, NULL, ignores_again_and_again, NULL) == 0);
+  while (!g_ready) sleep_ms(1);
+  for (int i = 1; i <= kMany; ++i) {
+    struct timespec sent = started();
+    CHECK(pthread_kill(thread, SIGUSR2) == 0);
+    while (g_ran != i) CHECK(ms_since(&sent) < 20000);
+  }
+  g_over = 1;
+  join(thread);
 }
 
 static pthread_t begin(void* (*run)(void*)) {
@@ -159,6 +181,7 @@ int main(void) {
   CHECK(sigaction(g_queued, &action, NULL) == 0 && sigaction(SIGUSR2, &action, NULL) == 0);
   join(java(to_itself, NULL));
   join(java(ignores, NULL));
+  others_come_meanwhile();
   join(java(sends, NULL));
   sends(NULL);  // by a kernel thread
   return 0;
