@@ -9,8 +9,9 @@
 //
 // Readiness words: bit 0 = somebody is parked on it, the rest counts events of that direction. The
 // event pump adds 2, takes bit 0 away and unparks. A waiter reads the word, tries its operation
-// without blocking, and parks if the word has not moved since. Registered once per life for edges
-// of both directions, so every change to "ready" after the try moves the word.
+// without blocking, and parks if the word has not moved since. Registered for edges before that, so
+// every change to "ready" after the try moves the word. Once in its life, but for one whose events
+// are nobody's for long (registration.cpp).
 #pragma once
 #include <atomic>
 
@@ -79,13 +80,18 @@ struct alignas(kCacheLine) Descriptor {
   // a row it was waited for where another part would have been better (io/registration.cpp).
   std::atomic<uint8_t> part{0}, strays{0};
   std::atomic<uint8_t> replacing{0};  // between descriptor_replacing and the end of that life
-  std::atomic<uint32_t> partner{0};   // its number plus 1, 0 = none (io/partners.h)
+  // kOutAsked, and in the lower bits how many events in a row came for nobody (registration.cpp).
+  std::atomic<uint8_t> asked{0};
+  std::atomic<uint32_t> partner{0};  // its number plus 1, 0 = none (io/partners.h)
   // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered.
   std::atomic<uint64_t> receive_timeout{0};
   std::atomic<uint64_t> send_timeout{0};
 };
 
 static_assert(sizeof(Descriptor) == kCacheLine);
+
+// In Descriptor::asked: who waits for room to write has asked for its events. (TCP's always come.)
+constexpr uint8_t kOutAsked = 0x80;
 
 constexpr uint32_t kMaxDescriptors = 1u << 20;
 

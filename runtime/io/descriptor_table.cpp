@@ -68,6 +68,8 @@ uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any)
 
 uint32_t next_life(Descriptor* d, uint32_t flags, int kept) {
   d->partner.store(0, std::memory_order_relaxed);  // a hint, see partners.h
+  // A late 1 of the life before costs the next one needless events, no more.
+  d->asked.store(0, std::memory_order_relaxed);
   uint64_t s = d->state.load(std::memory_order_relaxed);
   if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers | kEpoll)) == 0 && kept < 0)) {
     // Nobody waits: a wait begins with the registration. acq_rel as in any change of `state`.

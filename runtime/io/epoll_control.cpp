@@ -5,6 +5,7 @@
 #include <new>
 
 #include "io/epoll_item.h"
+#include "io/event_pump.h"
 
 namespace wisp::io {
 
@@ -96,7 +97,7 @@ PumpParts parts_of(const Descriptor* d, uint32_t life) {
   return PumpParts{1} << d->part.load(std::memory_order_relaxed);
 }
 
-enum class Added { Yes, Exists, Refused, NoMemory };
+enum class Added { Yes, Exists, Refused, NoMemory, TakenOut };
 
 // `memory`: for an item where the set has no unused one; taken if it is used.
 Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const epoll_event* event,
@@ -136,6 +137,10 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
       epoll_unlink(i);
       return Added::Refused;
     }
+    if (WISP_UNLIKELY((s & (kRegistered | kRegistering)) == 0)) {  // see pump_retire
+      epoll_unlink(i);
+      return Added::TakenOut;
+    }
   }
   go_on(i, first, fd, event->events, serial);
   return Added::Yes;
@@ -166,6 +171,8 @@ long change(EpollSet* set, int fd, Descriptor* d, int operation, const epoll_eve
   return 0;
 }
 
+bool asks_out(const epoll_event& event) { return (poll_interest(event.events) & kPollOut) != 0; }
+
 long add_or_leave(EpollSet* set, int epoll, int fd, epoll_event* event) {
   Descriptor* d = descriptor_get(fd);
   uint64_t s = d != nullptr ? descriptor_know(fd, d) : 0;
@@ -174,15 +181,18 @@ long add_or_leave(EpollSet* set, int epoll, int fd, epoll_event* event) {
   if (is_epoll_instance(s)) epoll_surrender(fd);  // nested: the kernel has to see its events
   bool ours = served && !is_epoll_instance(s) && (s & kOwn) != 0 &&
               (kind_of(s) == kSocket || kind_of(s) == kStream);
-  if (ours && make_ready(fd, d, life_of(s), false, set->part) == Wait::Ready) {
-    void* memory = nullptr;
-    Added added = add(set, epoll, fd, d, life_of(s), event, &memory);
+  if (ours && asks_out(*event)) pump_ask_out(fd, d, life_of(s));
+  void* memory = nullptr;
+  Added added = Added::TakenOut;
+  while (added == Added::TakenOut && ours &&
+         make_ready(fd, d, life_of(s), false, set->part) == Wait::Ready) {
+    added = add(set, epoll, fd, d, life_of(s), event, &memory);
     if (added == Added::NoMemory && (memory = malloc(sizeof(EpollItem))) != nullptr)
-      added = add(set, epoll, fd, d, life_of(s), event, &memory);
-    free(memory);
-    if (added == Added::Exists) return -EEXIST;
-    if (added == Added::Yes) return 0;
+      added = Added::TakenOut;  // once more
   }
+  free(memory);
+  if (added == Added::Exists) return -EEXIST;
+  if (added == Added::Yes) return 0;
   {
     RuntimeEntry entry;
     SpinGuard guard(set->lock);
@@ -211,6 +221,8 @@ long epoll_control(int epoll, int operation, int fd, epoll_event* event) {
     return add_or_leave(set, epoll, fd, event);
   }
   Descriptor* d = set != nullptr ? descriptor_find(fd) : nullptr;
+  if (d != nullptr && operation == EPOLL_CTL_MOD && asks_out(*event))
+    pump_ask_out(fd, d, life_of(d->state.load(std::memory_order_acquire)));
   long r = d != nullptr ? change(set, fd, d, operation, event) : -ENOENT;
   return r != -ENOENT ? r : control_in_kernel(set, epoll, operation, fd, event);
 }

@@ -56,7 +56,7 @@ Part g_parts[kMaxPumpParts];
 std::atomic<int> g_started{0};  // 0 no, 1 being started, 2 yes, 3 refused
 std::atomic<bool> g_no_pwait2{false};
 std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0}, g_moves{0};
-std::atomic<uint64_t> g_turned_out{0};
+std::atomic<uint64_t> g_turned_out{0}, g_retired{0};
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);
@@ -84,6 +84,11 @@ int wait_for_events(int epoll, epoll_event* events, uint64_t deadline_ns) {
                                        kPollBatch, timeout, 0, 8));
 }
 
+void retire(int fd, Descriptor* d, uint32_t life) {
+  d->asked.fetch_and(kOutAsked, std::memory_order_relaxed);
+  pump_retire(fd, d, life);
+}
+
 bool deliver(const epoll_event& event) {
   int fd = static_cast<int>(static_cast<uint32_t>(event.data.u64));
   uint32_t life = static_cast<uint32_t>(event.data.u64 >> 32);
@@ -100,12 +105,17 @@ bool deliver(const epoll_event& event) {
   }
   bool all = (e & (EPOLLHUP | EPOLLERR)) != 0;
   bool in = all || (e & (EPOLLIN | EPOLLPRI | EPOLLRDHUP)) != 0, out = all || (e & EPOLLOUT) != 0;
+  // relaxed: a measure.
+  bool waited =
+      ((d->in.load(std::memory_order_relaxed) | d->out.load(std::memory_order_relaxed)) & 1) != 0;
   if (in) word_move(&d->in, lasting ? kAll : 1);
   if (out) word_move(&d->out, kAll);
   // seq_cst: poll_wait.cpp publishes its nodes, then asks the kernel once more; see there.
   if (WISP_UNLIKELY(d->pollers.load() != nullptr))
     poll_nodes_wake(
         d, static_cast<uint8_t>((in ? kPollIn : 0) | (out ? kPollOut : 0) | (all ? kPollAll : 0)));
+  else if (!waited && (d->asked.fetch_add(1, std::memory_order_relaxed) & ~kOutAsked) >= kVain)
+    retire(fd, d, life);
   return true;
 }
 
@@ -240,7 +250,12 @@ void pump_turn_out() {
   }
 }
 
-void pump_count(Counted what) { count(what == Counted::Move ? g_moves : g_registrations, 1); }
+void pump_count(Counted what) {
+  count(what == Counted::Move      ? g_moves
+        : what == Counted::Retired ? g_retired
+                                   : g_registrations,
+        1);
+}
 
 bool runtime_owns(int first, int last) {
   return own_descriptor_in(first, last) || ring_owns(first, last);
@@ -253,8 +268,8 @@ void descriptor_wake_all(Descriptor* d) {
 }
 
 PumpCounts pump_counts() {
-  return {g_polls.load(),         g_events.load(), g_stale.load(),
-          g_registrations.load(), g_moves.load(),  g_turned_out.load()};
+  return {g_polls.load(), g_events.load(),     g_stale.load(),  g_registrations.load(),
+          g_moves.load(), g_turned_out.load(), g_retired.load()};
 }
 
 }  // namespace wisp::io

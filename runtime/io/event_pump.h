@@ -1,6 +1,6 @@
 // The event pump: epoll instances, one for each carrier (scheduler/poller.h), in one of
-// which every descriptor that a task has waited for is registered once per life, edge-triggered,
-// both directions (registration.cpp). The scheduler calls it (scheduler/poller.h).
+// which every descriptor that a task has waited for is registered, edge-triggered
+// (registration.cpp). The scheduler calls it (scheduler/poller.h).
 #pragma once
 #include <stdint.h>
 
@@ -23,6 +23,20 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
 // to write that the second one reports. Outside the runtime.
 constexpr uint32_t kStrays = 16;
 void pump_follow(int fd, Descriptor* d, uint32_t life);
+// Before a wait for room to write: its registration, made or to come, has to ask for it. Outside
+// the runtime.
+void pump_ask_out(int fd, Descriptor* d, uint32_t life);
+// Takes it out of the pump until somebody waits for it again. For the pump, which has had so many
+// events in a row that nobody waited for, nor for others in between (Descriptor::asked); about half
+// as many if that is reset late.
+constexpr uint8_t kVain = 64;
+void pump_retire(int fd, Descriptor* d, uint32_t life);
+// Somebody waits.
+inline void pump_not_in_vain(Descriptor* d) {
+  // relaxed: a measure. Not at each wait: many an event comes for a task that runs.
+  if (WISP_UNLIKELY((d->asked.load(std::memory_order_relaxed) & ~kOutAsked) >= kVain / 2))
+    d->asked.fetch_and(kOutAsked, std::memory_order_relaxed);
+}
 // SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none.
 uint64_t socket_timeout(int fd, int option);
 // Takes fd's present file out. Errors are of no interest.
@@ -49,12 +63,12 @@ constexpr uint64_t kPumpRing = ~0ull << 32;
 bool pump_start();
 // The epoll instance of that part, once it is started.
 int pump_instance(uint32_t part);
-enum class Counted { Registration, Move };
+enum class Counted { Registration, Move, Retired };
 void pump_count(Counted what);
 
 // For tests and statistics.
 struct PumpCounts {
-  uint64_t polls, events, stale, registrations, moves, turned_out;
+  uint64_t polls, events, stale, registrations, moves, turned_out, retired;
 };
 PumpCounts pump_counts();
 

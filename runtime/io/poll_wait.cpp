@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "io/epoll_set.h"
+#include "io/event_pump.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
 #include "sync/interruption.h"
@@ -113,6 +114,7 @@ class Nodes {
     uint64_t state = d->state.load(std::memory_order_acquire);
     uint32_t life = life_of(state);
     if ((state & kOwn) == 0) any_shared_ = true;
+    if ((interest & kPollOut) != 0) pump_ask_out(fd, d, life);
     Wait ready = make_ready(fd, d, life, false);
     if (ready == Wait::Ended) replaced_ = true;  // closed just now: another look tells
     if (ready != Wait::Ready) return ready == Wait::Ended;
@@ -143,12 +145,14 @@ class Nodes {
       if ((nodes_[i].told & kPollIn) != 0 && readable_by_event(nodes_[i].d, nodes_[i].life))
         f(nodes_[i].index);
   }
-  // Some number has got another file since it was added: nobody watches that. After a full fence.
+  // Some number has got another file since it was added, or has been taken out of the pump
+  // (pump_retire): nobody watches that. After a full fence.
   bool replaced() const {
     if (replaced_) return true;
-    for (uint32_t i = 0; i < count_; ++i)
-      if (life_of(nodes_[i].d->state.load(std::memory_order_acquire)) != nodes_[i].life)
-        return true;
+    for (uint32_t i = 0; i < count_; ++i) {
+      uint64_t s = nodes_[i].d->state.load();
+      if (life_of(s) != nodes_[i].life || (s & (kRegistered | kRegistering)) == 0) return true;
+    }
     return false;
   }
   // See poll_single.

@@ -1,13 +1,21 @@
-// Where and when a descriptor is registered with the event pump: once in its life, in the part of
-// the carrier on which it is waited for. If that turns out to be another one, for many waits in a
-// row, the registration follows: so connections that were made while one carrier was enough are
-// spread when they get work, and come together again when they have little.
+// Where and when a descriptor is registered with the event pump: at the first wait in its life, in
+// the part of the carrier on which it is waited for. If that turns out to be another one, for many
+// waits in a row, the registration follows: so connections that were made while one carrier was
+// enough are spread when they get work, and come together again when they have little.
+//
+// Each event of a registered descriptor wakes a worker that waits in the pump, also if nobody waits
+// for it. So room to write is asked for when somebody first waits for it (datagram and local
+// sockets, eventfds: Linux tells of it after each message; TCP only where it had run out). And one
+// whose events have come for nobody many times in a row is taken out until somebody waits again: a
+// socket that an epoll instance of the kernel's serves by now (those of virtual threads), or one
+// that is always read without blocking.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "io/event_pump.h"
 #include "io/partners.h"
 #include "io/wait.h"
+#include "platform/backoff.h"
 #include "platform/kernel.h"
 #include "scheduler/poller.h"
 
@@ -15,7 +23,7 @@ namespace wisp::io {
 
 namespace {
 
-constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+constexpr uint32_t kEdges = EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 
 // Where it is registered, or is about to be by the caller.
 int instance_of(const Descriptor* d) {
@@ -24,7 +32,10 @@ int instance_of(const Descriptor* d) {
 
 long control(int operation, int fd, const Descriptor* d, uint32_t life) {
   epoll_event event{};
-  event.events = kEdges;
+  // seq_cst: see pump_ask_out.
+  bool out = (d->state.load(std::memory_order_relaxed) & kTcp) != 0 ||
+             (d->asked.load(std::memory_order_seq_cst) & kOutAsked) != 0;
+  event.events = kEdges | (out ? EPOLLOUT : 0);
   event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
   return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd, reinterpret_cast<long>(&event));
 }
@@ -112,7 +123,7 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
     do {
       if (life_of(s) != life) return Wait::Ended;
       if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
-    } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
+    } while (!d->state.compare_exchange_weak(s, s | kRegistering));  // seq_cst: see pump_ask_out
     if ((s & kTcp) != 0) d->partner.store(0, std::memory_order_relaxed);  // of a former life
     if (kind_of(s) == kSocket && d->partner.load(std::memory_order_relaxed) == 0) partner_seek(fd);
     if (part == kAnyPart) part = part_for(partner_to_follow(fd, d), kAnyPart);
@@ -141,6 +152,43 @@ void pump_follow(int fd, Descriptor* d, uint32_t life) {
   bool goes = times >= kStrays;
   d->strays.store(static_cast<uint8_t>(goes ? 0 : times), std::memory_order_relaxed);
   if (goes) move(fd, d, life, wanted);
+}
+
+void pump_ask_out(int fd, Descriptor* d, uint32_t life) {
+  uint64_t s = d->state.load(std::memory_order_relaxed);
+  // relaxed: whoever has set it has changed the registration, or is about to; and then the kernel
+  // tells whether there is room.
+  if ((s & kTcp) != 0 || (d->asked.load(std::memory_order_relaxed) & kOutAsked) != 0) return;
+  // seq_cst, then the state; who registers sets kRegistering, then looks at this. One of the two
+  // sees the other.
+  d->asked.fetch_or(kOutAsked, std::memory_order_seq_cst);
+  Backoff backoff;
+  while (((s = d->state.load()) & kRegistering) != 0 && life_of(s) == life) backoff.wait();
+  if (life_of(s) != life || (s & kRegistered) == 0) return;
+  // ENOENT: on its way to another part, or taken out, by somebody who has seen what is set above.
+  control(EPOLL_CTL_MOD, fd, d, life);
+  if (life_of(d->state.load()) != life) register_again(fd, d);
+}
+
+void pump_retire(int fd, Descriptor* d, uint32_t life) {
+  constexpr uint32_t kIts = kOwn | kRegistered | kRegistering;
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  do {
+    if (life_of(s) != life || (s & kIts) != (kOwn | kRegistered)) return;
+  } while (!d->state.compare_exchange_weak(s, (s & ~uint64_t{kRegistered}) | kRegistering));
+  pump_remove(fd, d);
+  // See move().
+  if (!descriptor_set_flags(d, life, 0, kRegistering)) return register_again(fd, d);
+  // seq_cst: the flag is gone, then the looks; who waits sets his bit or links his node, then looks
+  // at the flag. One of the two sees the other.
+  bool waited = d->pollers.load() != nullptr || ((d->in.load() | d->out.load()) & 1) != 0;
+  pump_count(Counted::Retired);
+  if (!waited) return;
+  s = d->state.load();
+  do {
+    if (life_of(s) != life || (s & (kRegistered | kRegistering)) != 0) return;
+  } while (!d->state.compare_exchange_weak(s, s | kRegistering));
+  finish(fd, d, life, EPOLL_CTL_ADD, Counted::Registration);
 }
 
 bool pump_add_ring(int fd, uint32_t index) {

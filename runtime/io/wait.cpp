@@ -40,6 +40,7 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters, uint32_
   bool registered = (s & (kRegistered | kRegistering)) != 0;
   if (WISP_LIKELY((s & kOwn) != 0)) {
     if (WISP_UNLIKELY(!registered)) return pump_register(fd, d, life, false, part);
+    pump_not_in_vain(d);
     if (pump_parts() != 1) pump_follow(fd, d, life);
     return Wait::Ready;
   }
@@ -70,13 +71,16 @@ WakeReason park_on(Descriptor* d, Direction direction, uint32_t seen, uint64_t d
     self->awaits_answer = brings_answer(d, direction);
     self->awaits_partner = d->partner.load(std::memory_order_relaxed) != 0;
   }
-  WakeReason reason = park(word, deadline, [word, seen] {
-    uint32_t w = word->load(std::memory_order_relaxed);
+  WakeReason reason = park(word, deadline, [d, word, seen] {
+    // acquire: another's bit is set before the look at the flags below.
+    uint32_t w = word->load(std::memory_order_acquire);
     do {
       if ((w & ~1u) != seen) return false;
       // Under the bucket lock; seq_cst against the pump's exchange of the same word.
     } while ((w & 1) == 0 && !word->compare_exchange_weak(w, w | 1));
-    return true;
+    // seq_cst, after the bit: taken out of the pump meanwhile (pump_retire)? Then a wait from the
+    // start registers it.
+    return (d->state.load() & (kRegistered | kRegistering)) != 0;
   });
   if (self != nullptr) {
     self->awaits_answer = self->awaits_partner = false;
@@ -135,6 +139,7 @@ void WakeDuty::pass_on() {
 
 Wait wait_for(int fd, Descriptor* d, uint32_t life, Direction direction, uint32_t seen,
               uint64_t deadline, HandlersSince* handlers, WakeDuty* duty) {
+  if (direction == Direction::Out) pump_ask_out(fd, d, life);
   Wait ready = make_ready(fd, d, life, false);
   if (WISP_UNLIKELY(ready != Wait::Ready)) return ready;
   RuntimeEntry entry;
@@ -159,6 +164,7 @@ static uint64_t next_look(uint32_t looks) {
 
 long BlockingCall::wait(uint32_t seen) {
   restarts_ = false;
+  if (direction_ == Direction::Out) pump_ask_out(fd_, d_, life());
   Wait ready = make_ready(fd_, d_, life(), !waited_);  // also what makes the timeouts known
   // `seen` is of the number's word: on with another one from the start.
   if (WISP_UNLIKELY(ready == Wait::Ended)) return go_on_with_held() ? 0 : -EBADF;
