@@ -132,6 +132,9 @@ SchedulerTotals scheduler_totals();
 
 // Every task ever made, newest first (follow all_next); dead ones are in state Dead.
 WispTask* all_tasks();
+// The records of all of them, as far as they are there: who ends may take his along. Inside the
+// runtime, under the task pool's lock.
+void each_thread_self(void (*what)(ThreadSelf& self, uint64_t argument), uint64_t argument);
 // The live task whose pthread_t / tid this is, or null when it is no task's.
 WispTask* task_of(pthread_t thread);
 WispTask* task_of_tid(int tid);

@@ -92,6 +92,12 @@ static ThreadSelf* self_at(uintptr_t tp) {
 }
 #endif
 
+// Its record is there from now on, or (null) no longer: each_thread_self.
+static void set_self(WispTask* t, ThreadSelf* self) {
+  SpinGuard lock(g_pool_lock);
+  t->self = self;
+}
+
 static int equip(WispTask* t, size_t stack_size, size_t guard_size) {
   if (!stack_allocate(&t->stack, stack_size, guard_size)) return EAGAIN;
   give_tid(t);
@@ -102,10 +108,10 @@ static int equip(WispTask* t, size_t stack_size, size_t guard_size) {
     return EAGAIN;
   }
   t->tp = t->block.tp;
-  t->self = self_at(t->tp);
+  set_self(t, self_at(t->tp));
 #else
   t->block.tp = t->tp = reinterpret_cast<uintptr_t>(t);
-  t->self = &t->own_self;
+  set_self(t, &t->own_self);
   fiber_create(&t->fiber, t->stack.base, t->stack.size);
 #endif
   t->block_used = false;
@@ -117,6 +123,7 @@ static void destroy(WispTask* t) {
   // The record that SysMonitor may be looking at lies in the block (sysmon_looks_at).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (Backoff backoff; sysmon_looks_at() == t;) backoff.wait();
+  set_self(t, nullptr);
 #if WISP_SWITCH_FS
   thread_block_destroy(&t->block);
 #endif
@@ -289,6 +296,12 @@ void task_recycle(WispTask* t) {
 }
 
 WispTask* all_tasks() { return g_all.load(std::memory_order_acquire); }
+
+void each_thread_self(void (*what)(ThreadSelf& self, uint64_t argument), uint64_t argument) {
+  SpinGuard lock(g_pool_lock);
+  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next)
+    if (t->self != nullptr) what(*t->self, argument);
+}
 
 WispTask* task_of(pthread_t thread) {
 #if WISP_SWITCH_FS

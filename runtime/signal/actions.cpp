@@ -44,6 +44,12 @@ static bool is_handler(const struct sigaction* act) {
   return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN && act->sa_sigaction != g_entry;
 }
 
+// By default, too (signal(7)).
+static bool ignores(int sig, const struct sigaction& act) {
+  bool by_default = sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH;
+  return act.sa_handler == SIG_IGN || (act.sa_handler == SIG_DFL && by_default);
+}
+
 // What the program would have read without us.
 static void unwrap(struct sigaction* act, const Action* before) {
   if (act->sa_sigaction != g_entry || before == nullptr) return;
@@ -76,8 +82,7 @@ int action_set(int sig, const struct sigaction* act, struct sigaction* old) {
     if (after != nullptr) g_current[sig].store(before, std::memory_order_release);
     return r;
   }
-  if (act != nullptr && act->sa_handler == SIG_IGN && thread_self().straight == 0)
-    sent_forget_all(sig);
+  if (act != nullptr && ignores(sig, *act) && thread_self().straight == 0) sent_forget_all(sig);
   if (old != nullptr) {
     unwrap(&previous, before);
     *old = previous;

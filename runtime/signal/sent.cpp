@@ -22,7 +22,7 @@ struct Record {
 constexpr uint32_t kRecords = 1024;
 Record g_records[kRecords];
 Record *g_oldest = nullptr, *g_youngest = nullptr;
-SpinLock g_lock;  // a leaf; over all the above
+SpinLock g_lock;  // over all the above; the task pool's may be taken under it
 std::atomic<uint32_t> g_used{0};
 
 // As inside a RuntimeEntry, but for what its end delivers: who takes a signal runs its handler
@@ -141,11 +141,12 @@ void sent_forget_all(int sig) {
   if (!in_scheduler_process()) return;  // a child: the lock may be a thread's that it has not
   RuntimeEntry entry;  // a kernel thread may not come by again for what comes meanwhile
   SpinGuard guard(g_lock);
-  for (WispTask* t = all_tasks(); t != nullptr; t = t->all_next) {
-    if (t->self == nullptr) continue;
-    t->self->pending_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
-    t->self->held_signals.fetch_and(~bit_of(sig), std::memory_order_relaxed);
-  }
+  each_thread_self(
+      [](ThreadSelf& self, uint64_t bit) {
+        self.pending_signals.fetch_and(~bit, std::memory_order_relaxed);
+        self.held_signals.fetch_and(~bit, std::memory_order_relaxed);
+      },
+      bit_of(sig));
   take_out([&](const Record& r) { return r.sig == sig; }, kRecords, nullptr);
 }
 
