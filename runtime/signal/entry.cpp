@@ -91,12 +91,13 @@ static void run_on_task(WispTask* task, const Action* action, int sig, siginfo_t
   uint64_t* saved = saved_mask(context);
   uint64_t interrupted = *saved;
   uint64_t outer = task->signal_mask;
-  // Blocked here for other flows, unless the task blocks it as well.
+  // Blocked here for other flows, or put off just now (sent_take), unless the task blocks it as
+  // well.
   uint64_t put_off = task->worker.load(std::memory_order_relaxed)->deferred.load() & ~outer;
   // What the kernel has set while we run. Asked for unless it is plain that all is blocked: inside
   // sigsuspend or ppoll the mask in force was not the one that is saved.
   bool all_blocked = (action->mask | kUnblockable) == ~0ull;
-  uint64_t inside = all_blocked ? ~0ull : kernel::signal_mask();
+  uint64_t inside = all_blocked ? ~0ull : kernel::signal_mask() & ~(put_off & ~action->mask);
   task->signal_mask = inside & kMaskable;
   task->worker.load(std::memory_order_relaxed)->signal_mask = inside & kMaskable;
   ++task->signal_depth;
@@ -113,11 +114,17 @@ static void run_on_task(WispTask* task, const Action* action, int sig, siginfo_t
   // has not, we return to the very mask that we interrupted: with two signals at once that is the
   // one that the kernel has set for the first one's handler, of which not an instruction has run.
   bool changed = *saved != interrupted;
-  uint64_t after = changed ? *saved & kMaskable : outer;
+  uint64_t after = changed ? *saved & ~(put_off & interrupted) & kMaskable : outer;
   Worker* w = task->worker.load(std::memory_order_relaxed);
   task->signal_mask = after;
   w->signal_mask = after;
-  *saved = (changed ? after : interrupted & ~put_off) | w->deferred.load(std::memory_order_relaxed);
+  *saved = changed ? after : interrupted & ~put_off;
+  // The return lets through what was put off: it goes outside the runtime, which the task may not
+  // enter again for long.
+  if (uint64_t due = w->deferred.exchange(0, std::memory_order_relaxed); due != 0) {
+    task->self->pending_signals.fetch_and(~kDeferredMark, std::memory_order_relaxed);
+    pass_on_blocked(due & after);
+  }
   // What was sent to the task meanwhile and blocked: comes with the return.
   push_to_kernel(task, ~after);
 }
