@@ -171,7 +171,7 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
   // What came while a vfork waited for its child is delivered by the system call's return, when
   // what the handler calls would still go straight to libc: as inside the runtime, it has to wait.
   bool inside = self.depth.load(std::memory_order_relaxed) != 0 || self.in_vfork;
-  if (is_directed(info)) {
+  if (is_for_task(task, info)) {
     // The bit says for whom it is. Another task than the one meant runs here now, or the right one
     // is inside the runtime: it finds the bit when it leaves.
     if (task == nullptr || inside) return;

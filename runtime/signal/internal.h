@@ -15,6 +15,10 @@ constexpr uint64_t kMaskable = ~kUnblockable;
 // A signal sent by signal_task: queued with a value of ours, since only SI_QUEUE and the like may
 // be sent to another thread (rt_tgsigqueueinfo(2)).
 bool is_directed(const siginfo_t* info);
+// One that is for the calling task, or for another that was here before. Where the kernel has no
+// room for it (RLIMIT_SIGPENDING) a signal comes without its siginfo, so without the mark: then it
+// is the task's if the task has one pending.
+bool is_for_task(const WispTask* task, const siginfo_t* info);
 // The siginfo that the sender's call would have made.
 void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant);
 

@@ -25,6 +25,14 @@ bool is_directed(const siginfo_t* info) {
   return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &g_magic;
 }
 
+bool is_for_task(const WispTask* task, const siginfo_t* info) {
+  if (WISP_LIKELY(is_directed(info))) return true;
+  if (WISP_LIKELY(info->si_code != SI_USER || info->si_pid != 0) || task == nullptr) return false;
+  uint64_t there = task->self->pending_signals.load(std::memory_order_relaxed) |
+                   task->self->held_signals.load(std::memory_order_relaxed);
+  return (there & bit_of(info->si_signo)) != 0;
+}
+
 void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant) {
   memset(meant, 0, sizeof *meant);
   meant->si_signo = info->si_signo;
@@ -103,7 +111,7 @@ void AwaitsSignals::end() {
     siginfo_t info{};
     long sig = take_pending(left & -left, &info);
     // The process's own of that number: back to where it was.
-    if (sig > 0 && !is_directed(&info)) kernel::call(SYS_kill, kernel::getpid(), sig);
+    if (sig > 0 && !is_for_task(task_, &info)) kernel::call(SYS_kill, kernel::getpid(), sig);
   }
 }
 
@@ -122,9 +130,11 @@ int signal_task(WispTask* task, int sig, const Sent* sent) {
   }
   ParkingLot::interrupt(task);
   // Running, perhaps in a system call: the kernel interrupts it there. If the task has moved on by
-  // then, the entry drops the signal, since the bit is not that other task's.
+  // then, the entry drops the signal, since the bit is not that other task's. It may have been
+  // handled already. (Without its siginfo it would be taken for another: is_for_task.)
   Worker* w = task->worker.load(std::memory_order_relaxed);
-  if (w != nullptr) send_directed(w->tid.load(std::memory_order_relaxed), sig);
+  bool waits = (task->self->pending_signals.load(std::memory_order_relaxed) & bit_of(sig)) != 0;
+  if (w != nullptr && waits) send_directed(w->tid.load(std::memory_order_relaxed), sig);
   return 0;
 }
 
@@ -207,7 +217,7 @@ uint64_t push_to_kernel(WispTask* task, uint64_t which) {
 }
 
 bool collect(WispTask* task, int sig, siginfo_t* info) {
-  if (!is_directed(info)) return true;
+  if (!is_for_task(task, info)) return true;
   Sent sent;
   if (!sent_take(task, sig, true, &sent)) return false;
   {
