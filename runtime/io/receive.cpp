@@ -120,6 +120,12 @@ long receive_all(BlockingCall& call, size_t size, Take&& take, Plain&& plain) {
 
 }  // namespace
 
+// There is an error, which the next attempt would take off the socket.
+static bool has_error(const BlockingCall& call) {
+  pollfd p{call.fd(), 0, 0};
+  return poll_now(&p, 1) > 0 && (p.revents & POLLERR) != 0;
+}
+
 // Found empty, of datagrams: shut down, which ends the call itself with 0, while one that may not
 // wait goes on saying EAGAIN (Linux, __skb_try_recv_datagram).
 static bool shut_down(const BlockingCall& call) {
@@ -232,6 +238,8 @@ long receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, time
   };
   for (;;) {
     uint32_t seen = call.word();
+    // It is for the next call: the kernel puts it back after a message (do_recvmmsg).
+    if (done != 0 && has_error(call)) break;
     long r = rest(flags | MSG_DONTWAIT);
     if (r > 0) {
       done += static_cast<unsigned>(r);

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 
@@ -117,11 +118,40 @@ static void shut_down_after_one(int domain) {
   close(g_socket);
 }
 
+// It is for the next call, whose first it is.
+static void* an_error_after_one(void* unused) {
+  struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in there = here;
+  socklen_t length = sizeof here;
+  g_socket = socket(AF_INET, SOCK_DGRAM, 0);
+  int peer = socket(AF_INET, SOCK_DGRAM, 0);
+  CHECK(bind(g_socket, (struct sockaddr*)&here, length) == 0 &&
+        getsockname(g_socket, (struct sockaddr*)&here, &length) == 0);
+  CHECK(bind(peer, (struct sockaddr*)&there, length) == 0 &&
+        getsockname(peer, (struct sockaddr*)&there, &length) == 0);
+  CHECK(connect(g_socket, (struct sockaddr*)&there, length) == 0);
+  g_received = 0;
+  prepare();
+  pthread_t receiver = java(receives, NULL);
+  sleep_ms(50);
+  CHECK(sendto(peer, "abc", 3, 0, (struct sockaddr*)&here, length) == 3);
+  for (int left = 1; left != 0; sleep_ms(1)) CHECK(ioctl(g_socket, FIONREAD, &left) == 0);
+  sleep_ms(50);
+  CHECK(g_received == -2 && close(peer) == 0);
+  CHECK(send(g_socket, "abc", 3, 0) == 3);  // refused
+  join(receiver);
+  CHECK(g_received == 1 && g_messages[0].msg_len == 3);
+  FAILS(ECONNREFUSED, recv(g_socket, g_bytes, 3, MSG_DONTWAIT));
+  close(g_socket);
+  return unused;
+}
+
 int main(void) {
   join(java(nothing_to_move, NULL));
   join(java(too_much, NULL));
   join(java(a_limit_after_each, NULL));
   shut_down_after_one(AF_UNIX);
   shut_down_after_one(AF_INET);
+  join(java(an_error_after_one, NULL));
   return 0;
 }
