@@ -41,7 +41,11 @@ long accepted(long fd, int listener, int flags) {
 // Descriptors that go with a message (SCM_RIGHTS): somebody else has the same files, or will have.
 template <typename F>
 WISP_NOINLINE void each_passed(const msghdr* m, F&& note) {
+  const char* end = static_cast<const char*>(m->msg_control) + m->msg_controllen;
   for (cmsghdr* c = CMSG_FIRSTHDR(m); c != nullptr; c = CMSG_NXTHDR(const_cast<msghdr*>(m), c)) {
+    // The program's own may be wrong: EINVAL, of all of it.
+    size_t room = static_cast<size_t>(end - reinterpret_cast<const char*>(c));
+    if (c->cmsg_len < CMSG_LEN(0) || c->cmsg_len > room) return;
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     const int* fds = reinterpret_cast<const int*>(CMSG_DATA(c));

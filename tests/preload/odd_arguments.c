@@ -146,6 +146,25 @@ static void* an_error_after_one(void* unused) {
   return unused;
 }
 
+// Of what goes along with a message the length is wrong.
+static void* wrong_control(void* unused) {
+  int two[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, two) == 0);
+  const size_t lengths[] = {0, 8, CMSG_LEN(sizeof(int)) + 1, 1ul << 40};
+  for (int i = 0; i < 4; ++i) {
+    union {
+      struct cmsghdr header;
+      char bytes[CMSG_LEN(sizeof(int))];
+    } control = {.header = {lengths[i], SOL_SOCKET, SCM_RIGHTS}};
+    prepare();
+    g_messages[0].msg_hdr.msg_control = &control;
+    g_messages[0].msg_hdr.msg_controllen = CMSG_LEN(sizeof(int));
+    FAILS(EINVAL, sendmsg(two[0], &g_messages[0].msg_hdr, 0));
+  }
+  close(two[0]), close(two[1]);
+  return unused;
+}
+
 int main(void) {
   join(java(nothing_to_move, NULL));
   join(java(too_much, NULL));
@@ -153,5 +172,6 @@ int main(void) {
   shut_down_after_one(AF_UNIX);
   shut_down_after_one(AF_INET);
   join(java(an_error_after_one, NULL));
+  join(java(wrong_control, NULL));
   return 0;
 }
