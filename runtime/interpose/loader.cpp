@@ -69,8 +69,9 @@ static bool is_interposed(const char* name) {
 // its answer.
 static void* find_by_handle(void* handle, const char* name) {
   real::Dlsym find = real::libcs_dlsym();
-  void* found = find(handle, name);
-  if (found == nullptr || found != find(RTLD_NEXT, name)) return found;
+  void* libcs = find(RTLD_NEXT, name);
+  void* found = find(handle, name);  // the last one if it is the answer: so is dlerror's
+  if (found == nullptr || found != libcs) return found;
   void* ours = find(real::own_handle(), name);
   return ours != nullptr ? ours : found;
 }

@@ -59,6 +59,10 @@ static void others_are_theirs(void) {
   CHECK(dlsym(libm, "read") == of_libc("read"));
   CHECK(dlsym(RTLD_DEFAULT, "read") == (void*)read);
   CHECK(dlsym(g_libc, "strlen") == dlsym(RTLD_DEFAULT, "strlen"));
+  void* module = dlopen(BY_HANDLE_MODULE, RTLD_LAZY);
+  CHECK(module != NULL);
+  int (*own)(void) = (int (*)(void))dlsym(module, "pthread_yield");
+  CHECK(own != NULL && dlerror() == NULL && own() == 7);
 }
 
 int main(void) {
