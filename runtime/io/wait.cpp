@@ -91,13 +91,22 @@ WakeReason park_on(Descriptor* d, Direction direction, uint32_t seen, uint64_t d
 
 // Counts a call in, or out. False: the life is over (counted in before: there is a claim). One step
 // with the check of the life, so that who ends the life knows exactly how many claims there are.
-bool count_caller(Descriptor* d, uint32_t life, bool in) {
+// Where as many wait as can be counted the call is not: *counted.
+bool count_in(Descriptor* d, uint32_t life, bool* counted) {
   uint64_t s = d->state.load(std::memory_order_relaxed);
-  uint64_t wanted;
   do {
     if (life_of(s) != life) return false;
-    wanted = in ? s + kOneCaller : s - kOneCaller;
-  } while (!d->state.compare_exchange_weak(s, wanted, std::memory_order_acq_rel));
+    *counted = (s & kCallers) != kCallers;
+  } while (*counted &&
+           !d->state.compare_exchange_weak(s, s + kOneCaller, std::memory_order_acq_rel));
+  return true;
+}
+bool count_out(Descriptor* d, uint32_t life, bool counted) {
+  uint64_t s = d->state.load(std::memory_order_acquire);
+  do {
+    if (life_of(s) != life) return false;
+  } while (counted &&
+           !d->state.compare_exchange_weak(s, s - kOneCaller, std::memory_order_acq_rel));
   return true;
 }
 
@@ -191,7 +200,8 @@ long BlockingCall::wait(uint32_t seen) {
   if (WISP_UNLIKELY(inside_)) leave_runtime();  // `entry` holds it from here on
   if (AfterSignal ran = handlers_.take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn))
     return after(ran);
-  if (!count_caller(d_, life(), true)) return go_on_with_held() ? 0 : -EBADF;
+  bool counted;
+  if (!count_in(d_, life(), &counted)) return go_on_with_held() ? 0 : -EBADF;
   waited_ = true;
   uint64_t until = deadline_;
   if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
@@ -205,7 +215,7 @@ long BlockingCall::wait(uint32_t seen) {
   }
   AfterSignal signal =
       reason == WakeReason::Interrupted ? after_signal(entry.task()) : AfterSignal::GoesOn;
-  if (WISP_UNLIKELY(!count_caller(d_, life(), false)) && !go_on_with_kept(life()) &&
+  if (WISP_UNLIKELY(!count_out(d_, life(), counted)) && !(counted && go_on_with_kept(life())) &&
       !go_on_with_held()) {
     // No duplicate could be had.
     return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;

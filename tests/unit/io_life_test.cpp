@@ -54,6 +54,26 @@ TEST(IoLife, ReusedNumberStartsAfresh) {
   }
 }
 
+// As if so many waited there already; one more must not begin the number's next life.
+TEST(IoLife, MoreWaitThanCanBeCounted) {
+  Pipe p;
+  io::Descriptor* d = io::descriptor_get(p.in);
+  d->state.fetch_or(io::kCallers);
+  uint64_t before = d->state.load();
+  run_tasks({[&] {
+               char c;
+               EXPECT_EQ(io::read(p.in, &c, 1), 1);
+             },
+             [&] {
+               usleep(1000);
+               io::write(p.out, "x", 1);
+             }});
+  EXPECT_EQ(io::life_of(d->state.load()), io::life_of(before));
+  EXPECT_EQ(d->state.load() & io::kCallers, io::kCallers);
+  d->state.fetch_and(~uint64_t{io::kCallers});
+  close_fd(p.in), close_fd(p.out);
+}
+
 // A close that nobody told the table of; the creation of the next one cleans it up.
 TEST(IoLife, StaleRecordIsCleanedByCreation) {
   for (int i = 0; i < 50; ++i) {
