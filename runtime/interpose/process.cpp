@@ -16,6 +16,7 @@
 #include "coroutine/thread_block.h"
 #include "interpose/entry.h"
 #include "io/epoll_set.h"
+#include "io/kept.h"
 #include "platform/kernel.h"
 #include "scheduler/lent.h"
 #include "signal/task_signals.h"
@@ -42,6 +43,7 @@ static void in_forked_child() {
   g_interposing.store(false, std::memory_order_relaxed);
   signals_stop();
   stack_cache_after_fork();
+  io::kept_after_fork();
   // Deferred signals were the parent's; nobody here would unblock them. The mask is the task's.
   if (WispTask* task = current_task()) {
     thread_block_after_fork(task_worker_tp(task));

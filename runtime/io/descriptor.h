@@ -80,8 +80,9 @@ struct alignas(kCacheLine) Descriptor {
   // a row it was waited for where another part would have been better (io/registration.cpp).
   std::atomic<uint8_t> part{0}, strays{0};
   std::atomic<uint8_t> replacing{0};  // between descriptor_replacing and the end of that life
-  // kOutAsked, and in the lower bits how many events in a row came for nobody (registration.cpp).
-  std::atomic<uint8_t> asked{0};
+  // kOutAsked, kInFlight, and in the lower bits how many events in a row came for nobody
+  // (registration.cpp).
+  std::atomic<uint8_t> marks{0};
   std::atomic<uint32_t> partner{0};  // its number plus 1, 0 = none (io/partners.h)
   // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered.
   std::atomic<uint64_t> receive_timeout{0};
@@ -90,8 +91,10 @@ struct alignas(kCacheLine) Descriptor {
 
 static_assert(sizeof(Descriptor) == kCacheLine);
 
-// In Descriptor::asked: who waits for room to write has asked for its events. (TCP's always come.)
-constexpr uint8_t kOutAsked = 0x80;
+// In Descriptor::marks. Who waits for room to write has asked for its events (TCP's always come); a
+// duplicate that a call of ours goes on with (io/kept.h).
+constexpr uint8_t kOutAsked = 0x80, kInFlight = 0x40;
+constexpr uint8_t kNobodysEvents = 0x3f;
 
 constexpr uint32_t kMaxDescriptors = 1u << 20;
 
@@ -147,8 +150,8 @@ void descriptor_set_timeout(int fd, bool receive, uint64_t ns);
 // What the kernel says of a socket by an option of SOL_SOCKET that is an int, or -errno.
 long socket_option(int fd, int option);
 
-// Calls `what` with each number whose life has `flag`.
-void descriptor_each_with(uint32_t flag, void (*what)(int fd));
+// Calls `what` with each number of which `which` says so.
+void descriptor_each(bool (*which)(const Descriptor& d), void (*what)(int fd));
 
 // Sets flags in one life; false if that life is over.
 bool descriptor_set_flags(Descriptor* d, uint32_t life, uint32_t set, uint32_t clear);

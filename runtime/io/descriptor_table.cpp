@@ -60,6 +60,7 @@ uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any)
     if ((s & kEpoll) != 0) epoll_set_end(d);
   }
   if (unused >= 0) {
+    kept_mark(unused, false);
     BlockingRegion region;
     kernel::call(SYS_close, unused);
   }
@@ -68,8 +69,8 @@ uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any)
 
 uint32_t next_life(Descriptor* d, uint32_t flags, int kept) {
   d->partner.store(0, std::memory_order_relaxed);  // a hint, see partners.h
-  // A late 1 of the life before costs the next one needless events, no more.
-  d->asked.store(0, std::memory_order_relaxed);
+  // A late kOutAsked of the life before costs the next one needless events, no more.
+  d->marks.store(0, std::memory_order_relaxed);
   uint64_t s = d->state.load(std::memory_order_relaxed);
   if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers | kEpoll)) == 0 && kept < 0)) {
     // Nobody waits: a wait begins with the registration. acq_rel as in any change of `state`.
@@ -122,13 +123,12 @@ bool descriptor_set_flags(Descriptor* d, uint32_t life, uint32_t set, uint32_t c
   return true;
 }
 
-void descriptor_each_with(uint32_t flag, void (*what)(int fd)) {
+void descriptor_each(bool (*which)(const Descriptor& d), void (*what)(int fd)) {
   for (uint32_t first = 0; first < kMaxDescriptors; first += kChunk) {
     // acquire: pairs with make_chunk.
     Descriptor* chunk = g_chunks[first >> kChunkBits].load(std::memory_order_acquire);
     for (uint32_t i = 0; chunk != nullptr && i < kChunk; ++i)
-      if ((chunk[i].state.load(std::memory_order_acquire) & flag) != 0)
-        what(static_cast<int>(first + i));
+      if (which(chunk[i])) what(static_cast<int>(first + i));
   }
 }
 
@@ -164,6 +164,7 @@ static int keep_file(int fd, Descriptor* d) {
   // acquire: who set kRegistered saw the event pump started, which pump_remove needs.
   uint64_t s = d->state.load(std::memory_order_acquire);
   int kept = (s & kCallers) != 0 ? high_duplicate(fd) : -1;
+  if (kept >= 0) kept_mark(kept, true);
   // Taken out while the number still means that file: another descriptor of it would keep the
   // registration alive. And the kernel may just be looking at the file for a worker that waits in
   // the pump: closed meanwhile, the file would stay open until that worker leaves the kernel

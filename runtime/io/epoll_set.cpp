@@ -240,7 +240,11 @@ void epoll_surrender_selected(int n, const fd_set* in, const fd_set* out, const 
       if (FD_ISSET(fd, set)) epoll_surrender(fd);
 }
 
-void epoll_surrender_all() { descriptor_each_with(kEpoll, &epoll_surrender); }
+void epoll_surrender_all() {
+  descriptor_each(
+      [](const Descriptor& d) { return (d.state.load(std::memory_order_acquire) & kEpoll) != 0; },
+      &epoll_surrender);
+}
 
 void epoll_item_ready(PollNode* node) {
   auto* i = static_cast<EpollItem*>(node);

@@ -85,7 +85,7 @@ int wait_for_events(int epoll, epoll_event* events, uint64_t deadline_ns) {
 }
 
 void retire(int fd, Descriptor* d, uint32_t life) {
-  d->asked.fetch_and(kOutAsked, std::memory_order_relaxed);
+  pump_not_nobodys(d);
   pump_retire(fd, d, life);
 }
 
@@ -114,7 +114,7 @@ bool deliver(const epoll_event& event) {
   if (WISP_UNLIKELY(d->pollers.load() != nullptr))
     poll_nodes_wake(
         d, static_cast<uint8_t>((in ? kPollIn : 0) | (out ? kPollOut : 0) | (all ? kPollAll : 0)));
-  else if (!waited && (d->asked.fetch_add(1, std::memory_order_relaxed) & ~kOutAsked) >= kVain)
+  else if (!waited && (d->marks.fetch_add(1, std::memory_order_relaxed) & kNobodysEvents) >= kVain)
     retire(fd, d, life);
   return true;
 }

@@ -26,16 +26,19 @@ void pump_follow(int fd, Descriptor* d, uint32_t life);
 // Before a wait for room to write: its registration, made or to come, has to ask for it. Outside
 // the runtime.
 void pump_ask_out(int fd, Descriptor* d, uint32_t life);
-// Takes it out of the pump until somebody waits for it again. For the pump, which has had so many
-// events in a row that nobody waited for, nor for others in between (Descriptor::asked); about half
-// as many if that is reset late.
-constexpr uint8_t kVain = 64;
+// Takes it out of the pump until somebody waits for it again. For the pump, after so many events in
+// a row that nobody waited for, half of them at least without a wait in between. (Beyond that, few
+// at once: those of the threads that look.)
+constexpr uint8_t kVain = 32;
 void pump_retire(int fd, Descriptor* d, uint32_t life);
-// Somebody waits.
-inline void pump_not_in_vain(Descriptor* d) {
-  // relaxed: a measure. Not at each wait: many an event comes for a task that runs.
-  if (WISP_UNLIKELY((d->asked.load(std::memory_order_relaxed) & ~kOutAsked) >= kVain / 2))
-    d->asked.fetch_and(kOutAsked, std::memory_order_relaxed);
+inline void pump_not_nobodys(Descriptor* d) {
+  d->marks.fetch_and(static_cast<uint8_t>(~kNobodysEvents), std::memory_order_relaxed);
+}
+// Somebody waits. Not counted at each wait: many an event comes for a task that runs. relaxed, as
+// above: a measure.
+inline void pump_waited_for(Descriptor* d) {
+  if (WISP_UNLIKELY((d->marks.load(std::memory_order_relaxed) & kNobodysEvents) >= kVain / 2))
+    pump_not_nobodys(d);
 }
 // SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none.
 uint64_t socket_timeout(int fd, int option);

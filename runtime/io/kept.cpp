@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "platform/kernel.h"
+
 namespace wisp::io {
 
 namespace {
@@ -21,6 +23,24 @@ Kept* g_list = nullptr;
 }  // namespace
 
 SpinLock& kept_lock() { return g_lock; }
+
+void kept_mark(int fd, bool in_flight) {
+  Descriptor* d = descriptor_get(fd);
+  if (d == nullptr) return;
+  // relaxed: for a child of this thread's, or of one that this one's fork holds up.
+  if (in_flight)
+    d->marks.fetch_or(kInFlight, std::memory_order_relaxed);
+  else
+    d->marks.fetch_and(static_cast<uint8_t>(~kInFlight), std::memory_order_relaxed);
+}
+
+void kept_after_fork() {
+  descriptor_each(
+      [](const Descriptor& d) {
+        return (d.marks.load(std::memory_order_relaxed) & kInFlight) != 0;
+      },
+      [](int fd) { kernel::call(SYS_close, fd); });
+}
 
 int kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers) {
   if (fd < 0) return -1;

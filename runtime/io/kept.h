@@ -19,6 +19,10 @@ SpinLock& kept_lock();
 int kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers);
 // The duplicate for a call that was counted in that life, or -1. Needs a RuntimeEntry.
 int kept_claim(Descriptor* d, uint32_t life);
+// Whether fd is a duplicate of ours that calls go on with, to be said before it is closed: a child
+// of fork, which has those calls no more than the other threads, closes all such.
+void kept_mark(int fd, bool in_flight);
+void kept_after_fork();
 // The call that claimed fd is over. Needs a RuntimeEntry. Returns what is to be closed, as above.
 int kept_release(int fd);
 

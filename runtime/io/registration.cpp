@@ -34,7 +34,7 @@ long control(int operation, int fd, const Descriptor* d, uint32_t life) {
   epoll_event event{};
   // seq_cst: see pump_ask_out.
   bool out = (d->state.load(std::memory_order_relaxed) & kTcp) != 0 ||
-             (d->asked.load(std::memory_order_seq_cst) & kOutAsked) != 0;
+             (d->marks.load(std::memory_order_seq_cst) & kOutAsked) != 0;
   event.events = kEdges | (out ? EPOLLOUT : 0);
   event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
   return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd, reinterpret_cast<long>(&event));
@@ -158,10 +158,10 @@ void pump_ask_out(int fd, Descriptor* d, uint32_t life) {
   uint64_t s = d->state.load(std::memory_order_relaxed);
   // relaxed: whoever has set it has changed the registration, or is about to; and then the kernel
   // tells whether there is room.
-  if ((s & kTcp) != 0 || (d->asked.load(std::memory_order_relaxed) & kOutAsked) != 0) return;
+  if ((s & kTcp) != 0 || (d->marks.load(std::memory_order_relaxed) & kOutAsked) != 0) return;
   // seq_cst, then the state; who registers sets kRegistering, then looks at this. One of the two
   // sees the other.
-  d->asked.fetch_or(kOutAsked, std::memory_order_seq_cst);
+  d->marks.fetch_or(kOutAsked, std::memory_order_seq_cst);
   Backoff backoff;
   while (((s = d->state.load()) & kRegistering) != 0 && life_of(s) == life) backoff.wait();
   if (life_of(s) != life || (s & kRegistered) == 0) return;

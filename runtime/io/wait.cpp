@@ -40,7 +40,7 @@ Wait make_ready(int fd, Descriptor* d, uint32_t life, bool flag_matters, uint32_
   bool registered = (s & (kRegistered | kRegistering)) != 0;
   if (WISP_LIKELY((s & kOwn) != 0)) {
     if (WISP_UNLIKELY(!registered)) return pump_register(fd, d, life, false, part);
-    pump_not_in_vain(d);
+    pump_waited_for(d);
     if (pump_parts() != 1) pump_follow(fd, d, life);
     return Wait::Ready;
   }
@@ -273,7 +273,10 @@ bool BlockingCall::hold() {
   RuntimeEntry entry;  // no handler runs, and perhaps jumps out of the call, in between
   // With none to be had it goes on by the number, and asks again each time.
   held_ = high_duplicate(fd_, g_held.load(std::memory_order_relaxed));
-  if (held_ >= 0) g_held.fetch_add(1, std::memory_order_relaxed);
+  if (held_ >= 0) {
+    g_held.fetch_add(1, std::memory_order_relaxed);
+    kept_mark(held_, true);
+  }
   return SameFile(d_, life()).still();  // perhaps it is another file's, and the call is over
 }
 
@@ -285,7 +288,10 @@ void BlockingCall::begin_to_hold() {
 
 void BlockingCall::let_go() {
   given_up_.end();
-  if (held_ >= 0) g_held.fetch_sub(1, std::memory_order_relaxed);
+  if (held_ >= 0) {
+    g_held.fetch_sub(1, std::memory_order_relaxed);
+    kept_mark(held_, false);
+  }
   int last = -1;
   if (kept_) {
     RuntimeEntry entry;

@@ -1,7 +1,9 @@
 // Children of a task by fork, vfork, posix_spawn, system and popen; none of them knows of Wisp.
+#include <poll.h>
 #include <pty.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -223,6 +225,65 @@ static void* closes_in_a_child(void* unused) {
   return unused;
 }
 
+// ---- a call goes on although its number is closed: a child has the file no more than the number
+
+static atomic_int g_begins;
+static char g_long[8 << 20];
+static void* reads_the_end(void* fd) {
+  char c;
+  g_begins = 1;
+  CHECK(read((int)(long)fd, &c, 1) == 1);
+  return NULL;
+}
+static void* writes_long(void* fd) {
+  g_begins = 1;
+  CHECK(write((int)(long)fd, g_long, sizeof g_long) == (ssize_t)sizeof g_long);
+  return NULL;
+}
+// Reads from `fd` what comes before the end of the stream, which is told within some seconds.
+static size_t reads_to_the_end(int fd) {
+  for (size_t all = 0;;) {
+    struct pollfd entry = {fd, POLLIN, 0};
+    CHECK(poll(&entry, 1, 5000) == 1);
+    static char bytes[1 << 16];
+    ssize_t n = read(fd, bytes, sizeof bytes);
+    CHECK(n >= 0);
+    if (n == 0) return all;
+    all += (size_t)n;
+  }
+}
+static void closes_under(void* (*call)(void*), int closed_before) {
+  int ends[2], stay[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && pipe(stay) == 0);
+  g_begins = 0;
+  pthread_t caller = java(call, (void*)(long)ends[0]);
+  while (!g_begins) sleep_ms(1);
+  sleep_ms(100);
+  if (closed_before) CHECK(close(ends[0]) == 0);
+  pid_t pid = fork();
+  if (pid == 0) {
+    char c;
+    if (!closed_before && close(ends[0]) != 0) _exit(2);
+    _exit(close(ends[1]) != 0 || close(stay[1]) != 0 || read(stay[0], &c, 1) != 0);
+  }
+  CHECK(pid > 0);
+  if (call == reads_the_end) {
+    CHECK(write(ends[1], "x", 1) == 1);
+    join(caller);
+  }
+  if (!closed_before) CHECK(close(ends[0]) == 0);
+  CHECK(reads_to_the_end(ends[1]) == (call == writes_long ? sizeof g_long : 0));
+  if (call == writes_long) join(caller);
+  CHECK(close(stay[0]) == 0 && close(stay[1]) == 0 && status_of(pid) == 0);
+  CHECK(close(ends[1]) == 0);
+}
+static void* closes_under_calls(void* unused) {
+  closes_under(reads_the_end, 1);
+  closes_under(writes_long, 1);
+  closes_under(writes_long, 0);
+  return unused;
+}
+
 int main(void) {
   check_tasks();
   CHECK(getenv("LD_PRELOAD") == NULL && getenv("WISP") == NULL);
@@ -241,6 +302,8 @@ int main(void) {
   join(java(shares_a_mutex, NULL));
   join(holder);
   join(java(closes_in_a_child, NULL));
+  join(java(closes_under_calls, NULL));
+  closes_under_calls(NULL);
   all_of_them((void*)5);  // and from a kernel thread
   return 0;
 }
