@@ -175,6 +175,9 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
     // The bit says for whom it is. Another task than the one meant runs here now, or the right one
     // is inside the runtime: it finds the bit when it leaves.
     if (task == nullptr || inside) return;
+    // It was let through with another one, whose handler has run first, by the kernel's order, with
+    // this one blocked: a call of ours in there has put it aside (sigsuspend with two pending).
+    unhold(self, ~bit_of(sig));
     Sent sent;
     // With more of them it is pending again, and comes when the handler returns.
     if (!sent_take(task, sig, false, &sent)) return;

@@ -25,6 +25,9 @@ void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant);
 // Unblocks what was deferred on the calling kernel thread.
 void release_deferred(ThreadSelf& self);
 
+// Held signals that `mask` no longer blocks become pending again.
+void unhold(ThreadSelf& self, uint64_t mask);
+
 // Takes a signal of `set` that is pending for the calling kernel thread or the process. Its number;
 // 0 or less: there is none.
 long take_pending(uint64_t set, siginfo_t* info);

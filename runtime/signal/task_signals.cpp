@@ -56,8 +56,7 @@ static long send_directed(int tid, int sig) {
 
 bool signals_can_be_directed() { return send_directed(static_cast<int>(kernel::gettid()), 0) == 0; }
 
-// Held signals that `mask` no longer blocks become pending again.
-static void unhold(ThreadSelf& self, uint64_t mask) {
+void unhold(ThreadSelf& self, uint64_t mask) {
   uint64_t freed = self.held_signals.load(std::memory_order_relaxed) & ~mask;
   if (freed == 0) return;
   self.held_signals.fetch_and(~freed, std::memory_order_relaxed);

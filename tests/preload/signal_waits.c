@@ -1,5 +1,7 @@
 // A signal that a thread blocks and takes by sigwait, and that would end the process otherwise: it
 // meets nobody else, whoever runs on the kernel thread afterwards.
+#include <poll.h>
+
 #include "preload.h"
 
 enum { kWaiters = 6, kTurns = 200 };
@@ -54,6 +56,39 @@ static void* sends(void* number) {
   return NULL;
 }
 
+// Two that wait when a call lets both in have both been handled when it returns.
+static volatile sig_atomic_t g_handled;
+static void looks_at_its_mask(int sig) {
+  sigset_t now;
+  if (pthread_sigmask(SIG_BLOCK, NULL, &now) == 0 && sigismember(&now, sig)) ++g_handled;
+}
+static void* lets_two_in(void* unused) {
+  static const int kPairs[][2] = {{SIGUSR1, SIGUSR2}, {SIGUSR2, SIGTERM}, {SIGUSR1, 0}, {0, 0}};
+  sigset_t two, none;
+  sigemptyset(&none);
+  for (int i = 0; i < 12; ++i) {
+    sigemptyset(&two);
+    int pair[2];
+    for (int k = 0; k < 2; ++k) {
+      pair[k] = kPairs[i % 4][k] != 0 ? kPairs[i % 4][k] : SIGRTMIN + 2 + k;
+      sigaddset(&two, pair[k]);
+      struct sigaction act;
+      memset(&act, 0, sizeof act);
+      act.sa_handler = looks_at_its_mask;
+      CHECK(sigaction(pair[k], &act, NULL) == 0);
+    }
+    CHECK(pthread_sigmask(SIG_BLOCK, &two, NULL) == 0);
+    for (int k = 0; k < 2; ++k) CHECK(pthread_kill(pthread_self(), pair[(i + k) % 2]) == 0);
+    g_handled = 0;
+    int r = i % 3 == 0 ? sigsuspend(&none) : ppoll(NULL, 0, NULL, &none);
+    CHECK(r == -1 && errno == EINTR && g_handled == 2);
+    sigset_t left;
+    CHECK(sigpending(&left) == 0 && !sigismember(&left, pair[0]) && !sigismember(&left, pair[1]));
+    CHECK(pthread_sigmask(SIG_UNBLOCK, &two, NULL) == 0 && g_handled == 2);
+  }
+  return unused;
+}
+
 int main(void) {
   check_tasks();
   g_signals[0] = SIGUSR1;
@@ -69,5 +104,7 @@ int main(void) {
     g_over = 1;
     for (int i = 0; i < 4; ++i) join(by[i]);
   }
+  join(java(lets_two_in, NULL));
+  lets_two_in(NULL);
   return 0;
 }
