@@ -15,6 +15,7 @@
 #include "scheduler/lent.h"
 #include "signal/actions.h"
 #include "sync/join.h"
+#include "sync/words.h"
 
 namespace wisp {
 
@@ -108,6 +109,12 @@ static bool has_own_stack(const pthread_attr_t* attr) {
   return reinterpret_cast<uintptr_t>(address) + size != 0;
 }
 
+// A time that is none is for libc no reason to give up: the kernel refuses, and it asks again.
+static uint64_t join_deadline(clockid_t clock, const timespec* abstime) {
+  if (abstime == nullptr || (abstime->tv_sec >= 0 && !valid_nsec(*abstime))) return kForever;
+  return monotonic_deadline(clock, *abstime);
+}
+
 }  // namespace wisp
 
 using namespace wisp;
@@ -144,8 +151,7 @@ WISP_EXPORT int pthread_tryjoin_np(pthread_t thread, void** result) noexcept {
 WISP_EXPORT int pthread_timedjoin_np(pthread_t thread, void** result, const timespec* abstime) {
   real::ensure();
   if (WispTask* task = known_task(thread)) {
-    if (abstime == nullptr) return join_task(task, result, kForever);
-    return join_task(task, result, monotonic_deadline(CLOCK_REALTIME, *abstime));
+    return join_task(task, result, join_deadline(CLOCK_REALTIME, abstime));
   }
   if (!interposing() || current_task() == nullptr)
     return real::pthread_timedjoin_np(thread, result, abstime);
@@ -158,8 +164,7 @@ WISP_EXPORT int pthread_clockjoin_np(pthread_t thread, void** result, clockid_t 
   real::ensure();
   if (WispTask* task = known_task(thread)) {
     if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
-    if (abstime == nullptr) return join_task(task, result, kForever);
-    return join_task(task, result, monotonic_deadline(clock, *abstime));
+    return join_task(task, result, join_deadline(clock, abstime));
   }
   if (real::pthread_clockjoin_np == nullptr) return ENOSYS;  // glibc before 2.31
   if (!interposing() || current_task() == nullptr)

@@ -54,7 +54,7 @@ int join_task(WispTask* task, void** result, uint64_t deadline_ns) {
 
 int join_try(WispTask* task, void** result) {
   uint32_t state = task->join_state.load(std::memory_order_acquire);
-  if (state == kJoinable) return EBUSY;
+  if (state == kJoinable || state == kDetached) return EBUSY;  // it runs
   return state == kExited ? take(task, result) : EINVAL;
 }
 
