@@ -93,8 +93,10 @@ int action_set(int sig, const struct sigaction* act, struct sigaction* old) {
 const Action* action_for_delivery(int sig) {
   const Action* a = g_current[sig].load(std::memory_order_acquire);
   if (a != nullptr && (a->flags & static_cast<int>(SA_RESETHAND)) != 0) {
-    struct sigaction reset {};
+    struct sigaction reset {};  // all but the handler stays, to be read back
     reset.sa_handler = SIG_DFL;
+    reset.sa_flags = a->flags;
+    set_word(&reset.sa_mask, a->mask);
     real::sigaction(sig, &reset, nullptr);
   }
   return a;

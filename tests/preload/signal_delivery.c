@@ -174,7 +174,9 @@ static void queries(void) {
   CHECK(sigismember(&now.sa_mask, SIGHUP) && !sigismember(&now.sa_mask, SIGINT));
   int count = g_count;
   CHECK(raise(SIGUSR2) == 0 && g_count == count + 1);
+  int flags = now.sa_flags;
   CHECK(sigaction(SIGUSR2, NULL, &now) == 0 && now.sa_handler == SIG_DFL);
+  CHECK(now.sa_flags == flags && sigismember(&now.sa_mask, SIGHUP));  // all but the handler
 
   CHECK(signal(SIGUSR2, old_style) == SIG_DFL);
   CHECK(raise(SIGUSR2) == 0 && g_count == count + 2);
