@@ -1,12 +1,14 @@
 // poll and select. On a task every wait is io/poll_wait.h's; a call with its own signal mask keeps
 // the kernel's atomic exchange of the mask, and so its kernel thread.
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 
 #include "interpose/descriptor_entry.h"
 #include "interpose/masked_wait.h"
 #include "io/epoll_set.h"
 #include "io/poll_wait.h"
+#include "platform/kernel.h"
 
 using namespace wisp;
 
@@ -21,20 +23,35 @@ inline bool is_bad(const timespec* t) {
   return t->tv_sec < 0 || static_cast<unsigned long>(t->tv_nsec) >= 1000000000ul;
 }
 
+// The kernel looks at none of so many that the process cannot have them; and counts in 32 bits.
+bool too_many(nfds_t n) {
+  constexpr nfds_t kUsual = 1024;  // not asked for each call
+  if (WISP_LIKELY(n <= kUsual)) return false;
+  rlimit limit{0, 0};
+  kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
+  return n > limit.rlim_cur;
+}
+
+// By the kernel itself: nothing to wait for, or nothing to look at.
+bool polled_straight(pollfd* fds, nfds_t n) {
+  if (WISP_UNLIKELY((fds == nullptr && n != 0) || too_many(n))) return true;
+  if (interposing()) io::epoll_surrender_polled(fds, n);
+  return !on_task();
+}
+
 }  // namespace
 
 WISP_EXPORT int poll(pollfd* fds, nfds_t n, int timeout) {
-  if (interposing()) io::epoll_surrender_polled(fds, n);
-  if (timeout == 0 || (fds == nullptr && n != 0) || !on_task())
-    return real::ensure(), real::poll(fds, n, timeout);
+  n = static_cast<uint32_t>(n);
+  if (polled_straight(fds, n) || timeout == 0) return real::ensure(), real::poll(fds, n, timeout);
   return static_cast<int>(answer(io::poll_until(fds, n, deadline_in_ms(timeout))));
 }
 
 WISP_EXPORT int ppoll(pollfd* fds, nfds_t n, const timespec* timeout, const sigset_t* mask) {
   real::ensure();
-  if (interposing()) io::epoll_surrender_polled(fds, n);
+  n = static_cast<uint32_t>(n);
   bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
-  if (!waits || (fds == nullptr && n != 0) || !on_task()) return real::ppoll(fds, n, timeout, mask);
+  if (polled_straight(fds, n) || !waits) return real::ppoll(fds, n, timeout, mask);
   if (mask != nullptr)
     return wait_with_mask(current_task(), mask, [&] { return real::ppoll(fds, n, timeout, mask); });
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;

@@ -65,7 +65,8 @@ inline void note_if_passing(const msghdr* m) {
 }
 
 uint64_t nanoseconds(const timeval* t) {
-  if (t->tv_sec < 0 || t->tv_sec > 1000000000) return 0;
+  if (t->tv_sec < 0) return io::kAtOnce;
+  if (t->tv_sec > 1000000000) return 0;
   return static_cast<uint64_t>(t->tv_sec) * 1000000000u + static_cast<uint64_t>(t->tv_usec) * 1000u;
 }
 

@@ -84,7 +84,7 @@ struct alignas(kCacheLine) Descriptor {
   // (registration.cpp).
   std::atomic<uint8_t> marks{0};
   std::atomic<uint32_t> partner{0};  // its number plus 1, 0 = none (io/partners.h)
-  // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered.
+  // SO_RCVTIMEO and SO_SNDTIMEO in ns, 0 = none; known once registered, but for kAtOnce.
   std::atomic<uint64_t> receive_timeout{0};
   std::atomic<uint64_t> send_timeout{0};
 };
@@ -97,6 +97,9 @@ constexpr uint8_t kOutAsked = 0x80, kInFlight = 0x40;
 constexpr uint8_t kNobodysEvents = 0x3f;
 
 constexpr uint32_t kMaxDescriptors = 1u << 20;
+
+// A negative limit: the kernel does not wait, and says 0 when asked for it, as it says for none.
+constexpr uint64_t kAtOnce = 1;
 
 // The record of a number, or null when nothing has been noted about it yet (or fd is out of range).
 Descriptor* descriptor_find(int fd);

@@ -71,6 +71,8 @@ uint32_t next_life(Descriptor* d, uint32_t flags, int kept) {
   d->partner.store(0, std::memory_order_relaxed);  // a hint, see partners.h
   // A late kOutAsked of the life before costs the next one needless events, no more.
   d->marks.store(0, std::memory_order_relaxed);
+  for (std::atomic<uint64_t>* limit : {&d->receive_timeout, &d->send_timeout})
+    if (WISP_UNLIKELY(limit->load(std::memory_order_relaxed) == kAtOnce)) limit->store(0);
   uint64_t s = d->state.load(std::memory_order_relaxed);
   if (WISP_LIKELY((s & (kRegistering | kRegistered | kCallers | kEpoll)) == 0 && kept < 0)) {
     // Nobody waits: a wait begins with the registration. acq_rel as in any change of `state`.

@@ -40,8 +40,8 @@ inline void pump_waited_for(Descriptor* d) {
   if (WISP_UNLIKELY((d->marks.load(std::memory_order_relaxed) & kNobodysEvents) >= kVain / 2))
     pump_not_nobodys(d);
 }
-// SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none.
-uint64_t socket_timeout(int fd, int option);
+// SO_RCVTIMEO or SO_SNDTIMEO in ns, 0 = none. `known`: what the record says.
+uint64_t limit_of(int fd, int option, const std::atomic<uint64_t>& known);
 // Takes fd's present file out. Errors are of no interest.
 void pump_remove(int fd, const Descriptor* d);
 // Whoever waits in the pump leaves the kernel and comes again. For after the close of a descriptor

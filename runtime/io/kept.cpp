@@ -27,7 +27,7 @@ SpinLock& kept_lock() { return g_lock; }
 void kept_mark(int fd, bool in_flight) {
   Descriptor* d = descriptor_get(fd);
   if (d == nullptr) return;
-  // relaxed: for a child of this thread's, or of one that this one's fork holds up.
+  // relaxed: read in the child of a fork only.
   if (in_flight)
     d->marks.fetch_or(kInFlight, std::memory_order_relaxed);
   else

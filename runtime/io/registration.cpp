@@ -105,7 +105,7 @@ void move(int fd, Descriptor* d, uint32_t life, uint32_t part) {
 
 }  // namespace
 
-uint64_t socket_timeout(int fd, int option) {
+static uint64_t socket_timeout(int fd, int option) {
   timeval t{0, 0};
   socklen_t length = sizeof t;
   if (kernel::call(SYS_getsockopt, fd, SOL_SOCKET, option, reinterpret_cast<long>(&t),
@@ -114,6 +114,10 @@ uint64_t socket_timeout(int fd, int option) {
   constexpr long kLongest = 1'000'000'000;  // s, 31 years: in ns it must not wrap
   uint64_t s = static_cast<uint64_t>(t.tv_sec < kLongest ? t.tv_sec : kLongest);
   return s * 1000000000u + static_cast<uint64_t>(t.tv_usec) * 1000u;
+}
+
+uint64_t limit_of(int fd, int option, const std::atomic<uint64_t>& known) {
+  return known.load(std::memory_order_relaxed) == kAtOnce ? kAtOnce : socket_timeout(fd, option);
 }
 
 Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t part) {
@@ -131,8 +135,9 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
     d->strays.store(0, std::memory_order_relaxed);
   }
   if (kind_of(s) == kSocket) {
-    d->receive_timeout.store(socket_timeout(fd, SO_RCVTIMEO), std::memory_order_relaxed);
-    d->send_timeout.store(socket_timeout(fd, SO_SNDTIMEO), std::memory_order_relaxed);
+    d->receive_timeout.store(limit_of(fd, SO_RCVTIMEO, d->receive_timeout),
+                             std::memory_order_relaxed);
+    d->send_timeout.store(limit_of(fd, SO_SNDTIMEO, d->send_timeout), std::memory_order_relaxed);
   }
   return finish(fd, d, life, verify ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, Counted::Registration);
 }

@@ -186,8 +186,9 @@ long BlockingCall::wait(uint32_t seen) {
       // Another thread may be registering it right now: then the record has those of a former life.
       // acquire: kRegistered is set after they are stored.
       bool known = (d_->state.load(std::memory_order_acquire) & kRegistered) != 0;
-      ns = known ? (in ? d_->receive_timeout : d_->send_timeout).load(std::memory_order_relaxed)
-                 : socket_timeout(fd_, in ? SO_RCVTIMEO : SO_SNDTIMEO);
+      const std::atomic<uint64_t>& limit = in ? d_->receive_timeout : d_->send_timeout;
+      ns = known ? limit.load(std::memory_order_relaxed)
+                 : limit_of(fd_, in ? SO_RCVTIMEO : SO_SNDTIMEO, limit);
     }
     deadline_ = ns != 0 ? monotonic_ns() + ns : kForever;
     timed_ = true;

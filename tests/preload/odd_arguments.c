@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 
@@ -165,10 +167,84 @@ static void* wrong_control(void* unused) {
   return unused;
 }
 
+// More descriptors than there can be are not looked at; their number has 32 bits.
+static void* too_many_to_poll(void* unused) {
+  struct rlimit limit, less;
+  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  struct pollfd few[4] = {{-1, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}};
+  struct pollfd* volatile first = few, * volatile null = NULL;
+  struct timespec soon = {0, 1000000};
+  sigset_t none;
+  sigemptyset(&none);
+  const nfds_t numbers[] = {limit.rlim_cur + 1, 1ul << 30, 1ul << 31, ~0ul};
+  for (int i = 0; i < 4; ++i) {
+    FAILS(EINVAL, poll(first, numbers[i], 1));
+    FAILS(EINVAL, poll(first, numbers[i], 0));
+    FAILS(EINVAL, poll(null, numbers[i], 1));
+    FAILS(EINVAL, ppoll(first, numbers[i], &soon, NULL));
+    FAILS(EINVAL, ppoll(first, numbers[i], &soon, &none));
+  }
+  CHECK(poll(first, 1ul << 32, 1) == 0 && poll(first, (1ul << 32) + 4, 1) == 0);
+  CHECK(poll(null, 1ul << 32, 1) == 0 && ppoll(first, (1ul << 32) + 4, &soon, NULL) == 0);
+  struct pollfd* many = malloc(2000 * sizeof *many);
+  for (int i = 0; i < 2000; ++i) many[i] = few[0];
+  CHECK(limit.rlim_cur < 2000 || poll(many, 2000, 1) == 0);
+  less = limit, less.rlim_cur = 1500;
+  CHECK(setrlimit(RLIMIT_NOFILE, &less) == 0);
+  FAILS(EINVAL, poll(many, 2000, 1));
+  CHECK(poll(many, 1500, 1) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  free(many);
+  return unused;
+}
+
+// A limit below zero: no wait, until another one is set, or the number has another file.
+static char g_much[1 << 20];
+static void limit(int fd, int option, long seconds, long microseconds) {
+  struct timeval t = {seconds, microseconds};
+  CHECK(setsockopt(fd, SOL_SOCKET, option, &t, sizeof t) == 0);
+}
+static void* limits_below_zero(void* unused) {
+  char c;
+  for (int waited_before = 0; waited_before < 2; ++waited_before) {
+    int two[2], number;
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, two) == 0);
+    limit(two[0], SO_RCVTIMEO, 0, 20000);
+    if (waited_before) FAILS(EAGAIN, read(two[0], &c, 1));
+    limit(two[0], SO_RCVTIMEO, -1, 0);
+    struct timespec start = started();
+    for (int i = 0; i < 3; ++i)
+      FAILS(EAGAIN, i == 1 ? recv(two[0], &c, 1, 0) : read(two[0], &c, 1));
+    limit(two[0], SO_SNDTIMEO, -5, 999999);
+    while (send(two[0], g_much, sizeof g_much, 0) > 0) {
+    }
+    CHECK(errno == EAGAIN && ms_since(&start) < 5000);
+    pthread_t writer = java(writes_later, (void*)(long)two[1]);
+    limit(two[0], SO_RCVTIMEO, 0, 0);
+    CHECK(read(two[0], &c, 1) == 1);
+    join(writer);
+    limit(two[0], SO_RCVTIMEO, -1, 0);
+    number = two[0];
+    int again = 0;  // the library may have a number for a moment, now, or when that one was made
+    do {
+      close(two[0]), close(two[1]);
+      CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, two) == 0);
+    } while (two[0] != number && two[1] != number && ++again < 100);
+    if (two[1] == number) two[1] = two[0], two[0] = number;
+    writer = java(writes_later, (void*)(long)two[1]);
+    CHECK(read(two[0], &c, 1) == 1);
+    join(writer);
+    close(two[0]), close(two[1]);
+  }
+  return unused;
+}
+
 int main(void) {
+  alarm(120);
   join(java(nothing_to_move, NULL));
   join(java(too_much, NULL));
   join(java(a_limit_after_each, NULL));
+  join(java(too_many_to_poll, NULL));
+  join(java(limits_below_zero, NULL));
   shut_down_after_one(AF_UNIX);
   shut_down_after_one(AF_INET);
   join(java(an_error_after_one, NULL));
