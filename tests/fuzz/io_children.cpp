@@ -60,8 +60,6 @@ std::optional<Op> child_begins(Model& m) {
   // Of what the child keeps instances made later are told nothing (docs/compatibility.md); a
   // terminal says first one thing, then another.
   bool heir = m.random.one_in(2) && !has_kind(m, Kind::Epoll) && !has_kind(m, Kind::Terminal);
-  // Nor while a call goes on whose number is closed: the child gets the runtime's duplicate too.
-  for (const File& f : m.files) heir = heir && (f.slots != 0 || f.in + f.out + f.watch == 0);
   bool by_spawn = m.random.one_in(3);
   Op op;
   op.text = text_of("%s%s", by_spawn ? "program" : "child", heir ? " that keeps all" : "");
