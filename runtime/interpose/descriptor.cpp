@@ -115,8 +115,8 @@ WISP_EXPORT int dup3(int from, int to, int flags) noexcept {
   real::ensure();
   if (!interposing() || from == to) return real::dup3(from, to, flags);
   if (is_ours(to)) return -1;
-  // What will fail changes nothing: `to` keeps its life.
-  if ((flags & ~O_CLOEXEC) != 0 || kernel::call(SYS_fcntl, from, F_GETFD) < 0)
+  // What will fail changes nothing: `to` keeps its life, `from` stays this process's own.
+  if (to < 0 || (flags & ~O_CLOEXEC) != 0 || kernel::call(SYS_fcntl, from, F_GETFD) < 0)
     return real::dup3(from, to, flags);
   io::descriptor_shared(from);
   int kept = io::descriptor_replacing(to);

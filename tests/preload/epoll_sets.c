@@ -246,8 +246,9 @@ static void numbers(void) {
   add(a[0], EPOLLIN | EPOLLET);
   put(a[1]);
   CHECK(becomes_ready(a[0]) == EPOLLIN);
-  int copy = dup(a[0]);  // while it is registered
-  ready_in(20, a[0]);    // may be told once more
+  CHECK(dup2(a[0], -1) == -1 && errno == EBADF && ready_in(20, -1) == 0);  // nothing happened
+  int copy = dup(a[0]);                                                    // while it is registered
+  ready_in(20, a[0]);                                                      // may be told once more
   get(copy), put(a[1]);
   CHECK(becomes_ready(a[0]) == EPOLLIN);
   CHECK(close(a[0]) == 0);
