@@ -85,13 +85,13 @@ long write_nowait(BlockingCall& call, const iovec* parts, int count) {
 }
 
 // A terminal in raw mode can end a read where poll(2) says nothing: without a byte (VMIN 0), after
-// a time (VTIME), with fewer bytes than VMIN because no more were asked for. Only the call itself
-// knows.
+// a time (VTIME), with fewer bytes than VMIN because no more were asked for, or a signal came (what
+// was there is its answer then). Only the call itself knows.
 bool ends_as_poll_says(int fd, size_t size) {
   termios mode = {};  // libc's, of which the kernel's is a part
   if (kernel::call(SYS_ioctl, fd, TCGETS, reinterpret_cast<long>(&mode)) != 0) return true;
   if ((mode.c_lflag & ICANON) != 0) return size != 0;
-  return mode.c_cc[VMIN] != 0 && mode.c_cc[VTIME] == 0 && mode.c_cc[VMIN] <= size;
+  return mode.c_cc[VMIN] == 1 && mode.c_cc[VTIME] == 0 && size != 0;
 }
 
 // The terminal belongs to another process group: a read stops the job (SIGTTIN), or fails, at once,

@@ -2,6 +2,7 @@
 // hang-up. The other end of each pseudo-terminal is held by a task as well, as in native_waits.c.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <termios.h>
 
@@ -247,6 +248,21 @@ static void* interrupted(void* unused) {
     __atomic_store_n(&me.over, 1, __ATOMIC_SEQ_CST);
     join(other);
   }
+  // What came of the three bytes is the answer.
+  set_raw(t.slave, 3, 0);
+  CHECK(write(t.master, "ab", 2) == 2);
+  for (int there = 0; there != 2; sleep_ms(1)) CHECK(ioctl(t.slave, FIONREAD, &there) == 0);
+  char text[8] = "";
+  struct sleeper me = {pthread_self(), 0};
+  pthread_t other = java(interrupts, &me);
+  ssize_t n = -1;  // a signal that comes before it waits may end the call without a byte
+  for (int tries = 0; tries < 5 && n == -1; ++tries) {
+    n = read(t.slave, text, sizeof text);
+    CHECK(n == 2 || (n == -1 && errno == EINTR));
+  }
+  CHECK(n == 2 && strcmp(text, "ab") == 0);
+  __atomic_store_n(&me.over, 1, __ATOMIC_SEQ_CST);
+  join(other);
   close_tty(t);
   return NULL;
 }
