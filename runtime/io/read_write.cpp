@@ -2,6 +2,7 @@
 // kernel's RWF_NOWAIT where the file knows it, else a look with poll(2) first. Somebody else may
 // take the bytes between the look and the read; that read then blocks its kernel thread, and
 // SysMonitor hands the carrier on: slow, not stuck.
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -45,6 +46,13 @@ long nowait(long number, int fd, const iovec* parts, int count) {
 // file that refuses the write itself so (memfd_create(2), sealed) says it to the plain call too.
 bool no_nowait(long r) { return r == -EOPNOTSUPP || r == -ENOSYS || r == -ESPIPE || r == -EPERM; }
 
+// Not ready, of a file that has no RWF_NOWAIT: it never will be, if it was not opened for that
+// direction. The call says so at once.
+long not_ready(int fd, int other_direction) {
+  long flags = kernel::call(SYS_fcntl, fd, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) == other_direction ? -EBADF : -EAGAIN;
+}
+
 long read_nowait(BlockingCall& call, const iovec* parts, int count) {
   // An eventfd that has been written to is marked too; it may have to say that so little is no
   // room.
@@ -59,7 +67,7 @@ long read_nowait(BlockingCall& call, const iovec* parts, int count) {
     if (!no_nowait(r)) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
-  if (!ready_now(call.fd(), POLLIN)) return -EAGAIN;
+  if (!ready_now(call.fd(), POLLIN)) return not_ready(call.fd(), O_WRONLY);
   if (WISP_UNLIKELY(call.kept()))
     return call.make([&] { return read_once(call.fd(), parts, count); });
   return read_once(call.fd(), parts, count);
@@ -73,7 +81,7 @@ long write_nowait(BlockingCall& call, const iovec* parts, int count) {
     if (!no_nowait(r)) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
-  if (!ready_now(call.fd(), POLLOUT)) return -EAGAIN;
+  if (!ready_now(call.fd(), POLLOUT)) return not_ready(call.fd(), O_RDONLY);
   // A pipe that says POLLOUT takes PIPE_BUF bytes without waiting; more it might not. Up to that
   // size a write must stay whole, above it never was.
   iovec first{parts->iov_base, PIPE_BUF};

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "preload.h"
@@ -238,16 +239,51 @@ static void* limits_below_zero(void* unused) {
   return unused;
 }
 
+// Files in the direction that they were not opened for, once it is known that they have no
+// RWF_NOWAIT (FIFOs, terminals, pipes that have been spliced): it would never come true.
+static void to_and_from(int in, int out) {
+  char c;
+  CHECK(write(out, "x", 1) == 1 && read(in, &c, 1) == 1);
+  FAILS(EBADF, write(in, &c, 1));
+  FAILS(EBADF, read(out, &c, 1));
+}
+static void* wrong_directions(void* unused) {
+  int one[2], two[2];
+  CHECK(pipe(one) == 0 && pipe(two) == 0 && write(one[1], "x", 1) == 1);
+  char c, name[64];
+  CHECK(splice(one[0], NULL, two[1], NULL, 1, 0) == 1 && read(two[0], &c, 1) == 1);
+  to_and_from(one[0], one[1]), to_and_from(two[0], two[1]);
+  close(one[0]), close(one[1]), close(two[0]), close(two[1]);
+  snprintf(name, sizeof name, "/tmp/odd_arguments.%d", (int)getpid());
+  CHECK(mkfifo(name, 0600) == 0);
+  int in = open(name, O_RDONLY | O_NONBLOCK), out = open(name, O_WRONLY);
+  CHECK(unlink(name) == 0 && in >= 0 && out >= 0 && fcntl(in, F_SETFL, O_RDONLY) == 0);
+  to_and_from(in, out);
+  close(in), close(out);
+  int master = posix_openpt(O_RDWR | O_NOCTTY);
+  CHECK(grantpt(master) == 0 && unlockpt(master) == 0);
+  CHECK(ptsname_r(master, name, sizeof name) == 0);
+  CHECK((out = open(name, O_WRONLY | O_NOCTTY)) >= 0);
+  FAILS(EBADF, read(out, &c, 1));
+  close(out), close(master);
+  return unused;
+}
+
 int main(void) {
   alarm(120);
-  join(java(nothing_to_move, NULL));
-  join(java(too_much, NULL));
-  join(java(a_limit_after_each, NULL));
-  join(java(too_many_to_poll, NULL));
-  join(java(limits_below_zero, NULL));
-  shut_down_after_one(AF_UNIX);
-  shut_down_after_one(AF_INET);
-  join(java(an_error_after_one, NULL));
-  join(java(wrong_control, NULL));
-  return 0;
+  return unused;
+}
+
+alarm(30);  // ends who waits for ever
+join(java(wrong_directions, NULL));
+join(java(nothing_to_move, NULL));
+join(java(too_much, NULL));
+join(java(a_limit_after_each, NULL));
+join(java(too_many_to_poll, NULL));
+join(java(limits_below_zero, NULL));
+shut_down_after_one(AF_UNIX);
+shut_down_after_one(AF_INET);
+join(java(an_error_after_one, NULL));
+join(java(wrong_control, NULL));
+return 0;
 }
