@@ -135,11 +135,13 @@ void World::give(Worker* w, Op op) {
   }
   while (collect()) {
   }
-  for (Worker& each : workers)
-    if (each.state.load() == State::Ended && !each.end_seen) {
-      each.end_seen = true;
-      for (auto& tell : when_ended) tell(each.index);
-    }
+  // Who has ended in this step may have been joined in it.
+  for (Worker& each : workers) {
+    State state = each.state.load();
+    if (each.end_seen || (state != State::Ended && state != State::Gone)) continue;
+    each.end_seen = true;
+    for (auto& tell : when_ended) tell(each.index);
+  }
 }
 
 }  // namespace steps
