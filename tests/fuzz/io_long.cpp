@@ -95,10 +95,10 @@ std::optional<Op> fill(Model& m) {
   op.text = text_of("fill s%d", s);
   op.may_wait = false;
   auto result = std::make_shared<std::atomic<long>>(0);
-  op.run = [fd = m.slots[s].fd, messages, result] {
+  op.run = [fd = m.slots[s].fd, messages, result, name = m.file(s).name] {
     std::string bytes(4000, 'f');
     long n = 0, r;
-    while ((r = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0) ++n, *result += r;
+    while ((r = send_to(fd, bytes.data(), bytes.size(), MSG_DONTWAIT, name)) > 0) ++n, *result += r;
     return (messages ? text_of("%ld, ", n) : n != 0 ? "some, " : "none, ") + answer(r);
   };
   op.after = [&m, file, result] {
@@ -125,9 +125,9 @@ std::optional<Op> send_to_full(Model& m) {
   op.text = text_of("send to full s%d", s);
   op.holds = {{Use::Out, file}};
   auto result = std::make_shared<std::atomic<long>>(kNotYet);
-  op.run = [fd = m.slots[s].fd, result] {
+  op.run = [fd = m.slots[s].fd, result, name = m.file(s).name] {
     char bytes[50] = "more";
-    long r = send(fd, bytes, sizeof bytes, 0);
+    long r = send_to(fd, bytes, sizeof bytes, 0, name);
     std::string text = answer_in_part(r, sizeof bytes);
     result->store(r);
     return text;

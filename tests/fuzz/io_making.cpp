@@ -21,7 +21,7 @@ namespace fuzz {
 namespace {
 
 // Two descriptors made by `make`, which are each other's peers.
-Op pair(Model& m, const char* name, Kind one, Kind other, std::function<int(int*)> make) {
+Op pair(Model& m, const std::string& name, Kind one, Kind other, std::function<int(int*)> make) {
   Op op;
   op.text = name;
   op.may_wait = false;
@@ -37,7 +37,7 @@ Op pair(Model& m, const char* name, Kind one, Kind other, std::function<int(int*
   return op;
 }
 
-Op single(Model& m, const char* name, Kind kind, std::function<int()> make,
+Op single(Model& m, const std::string& name, Kind kind, std::function<int()> make,
           std::function<void(File&)> then = {}) {
   Op op;
   op.text = name;
@@ -70,41 +70,89 @@ std::optional<Op> local_pair(Model& m) {
 
 std::optional<Op> pipe_pair(Model& m) {
   if (m.free_slots() < 2) return {};
-  return pair(m, "pipe", Kind::PipeIn, Kind::PipeOut, [](int* ends) { return pipe(ends); });
+  bool packets = m.random.one_in(5);
+  return pair(m, packets ? "pipe of packets" : "pipe", Kind::PipeIn, Kind::PipeOut,
+              [packets](int* ends) { return packets ? pipe2(ends, O_DIRECT) : pipe(ends); });
 }
 
-sockaddr_in loopback() {
-  sockaddr_in a{};
-  a.sin_family = AF_INET;
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+// A socket with a name, and one that says with each message whom it is for, as to a system log.
+std::optional<Op> named_pair(Model& m) {
+  if (m.free_slots() < 2) return {};
+  auto name = std::make_shared<std::string>();
+  Op op = pair(m, "named datagrams", Kind::Datagram, Kind::Datagram, [name](int* ends) {
+    sockaddr_un a{};
+    a.sun_family = AF_UNIX;  // an abstract name of the kernel's choice
+    socklen_t length = sizeof a.sun_family;
+    for (int i = 0; i < 2; ++i) ends[i] = socket(AF_UNIX, SOCK_DGRAM, 0);
+    if (bind(ends[0], reinterpret_cast<sockaddr*>(&a), length) != 0) return -1;
+    length = sizeof a;
+    int r = getsockname(ends[0], reinterpret_cast<sockaddr*>(&a), &length);
+    name->assign(reinterpret_cast<char*>(&a), length);
+    return r;
+  });
+  op.after = [&m, name, then = std::move(op.after)] {
+    then();
+    File& sender = m.files.back();
+    sender.unconnected = true;
+    sender.name = *name;
+  };
+  return op;
+}
+
+// An address of this machine, with no port.
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+enum class Family { Four, Six, FourInSix };  // the last one is what Java's sockets are
+const char* name_of(Family f) {
+  return f == Family::Four ? "" : f == Family::Six ? " of IPv6" : " of IPv4 in IPv6";
+}
+Family any_family(Model& m) {
+  static const Family kFamilies[] = {Family::Four, Family::Six, Family::FourInSix};
+  return m.random.of(kFamilies);
+}
+Address loopback(Family family) {
+  Address a;
+  if (family == Family::Four) {
+    auto* four = reinterpret_cast<sockaddr_in*>(&a.storage);
+    four->sin_family = AF_INET;
+    four->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    a.length = sizeof *four;
+  } else {
+    auto* six = reinterpret_cast<sockaddr_in6*>(&a.storage);
+    six->sin6_family = AF_INET6;
+    inet_pton(AF_INET6, family == Family::Six ? "::1" : "::ffff:127.0.0.1", &six->sin6_addr);
+    a.length = sizeof *six;
+  }
   return a;
 }
 
-int tcp_socket() {
-  int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1, size = 100000;
+int tcp_socket(Family family) {
+  int fd = socket(family == Family::Four ? AF_INET : AF_INET6, SOCK_STREAM, 0), one = 1,
+      size = 100000;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
   return fd;
 }
 
-int bound(int fd, sockaddr_in* a) {
-  socklen_t length = sizeof *a;
-  *a = loopback();
-  return bind(fd, reinterpret_cast<sockaddr*>(a), length) == 0 &&
-                 getsockname(fd, reinterpret_cast<sockaddr*>(a), &length) == 0
-             ? fd
-             : -1;
+int bound(int fd, Family family, Address* a) {
+  *a = loopback(family);
+  return bind(fd, a->get(), a->length) == 0 && getsockname(fd, a->get(), &a->length) == 0 ? fd : -1;
 }
 
 std::optional<Op> tcp_pair(Model& m) {
   if (m.free_slots() < 2) return {};
-  return pair(m, "tcp pair", Kind::Tcp, Kind::Tcp, [](int* ends) {
-    sockaddr_in a;
-    int listener = bound(tcp_socket(), &a);
+  Family family = any_family(m);
+  std::string name = text_of("tcp pair%s", name_of(family));
+  return pair(m, name, Kind::Tcp, Kind::Tcp, [family](int* ends) {
+    Address a;
+    int listener = bound(tcp_socket(family), family, &a);
     if (listen(listener, 5) != 0) return -1;
-    ends[0] = tcp_socket();
-    int r = connect(ends[0], reinterpret_cast<sockaddr*>(&a), sizeof a);
+    ends[0] = tcp_socket(family);
+    int r = connect(ends[0], a.get(), a.length);
     ends[1] = accept(listener, nullptr, nullptr);
     close(listener);
     return r;
@@ -113,12 +161,31 @@ std::optional<Op> tcp_pair(Model& m) {
 
 std::optional<Op> udp_pair(Model& m) {
   if (m.free_slots() < 2) return {};
-  return pair(m, "udp pair", Kind::Udp, Kind::Udp, [](int* ends) {
-    sockaddr_in a[2];
-    for (int i = 0; i < 2; ++i) ends[i] = bound(socket(AF_INET, SOCK_DGRAM, 0), &a[i]);
-    return connect(ends[0], reinterpret_cast<sockaddr*>(&a[1]), sizeof a[1]) |
-           connect(ends[1], reinterpret_cast<sockaddr*>(&a[0]), sizeof a[0]);
+  Family family = any_family(m);
+  std::string name = text_of("udp pair%s", name_of(family));
+  return pair(m, name, Kind::Udp, Kind::Udp, [family](int* ends) {
+    Address a[2];
+    int domain = family == Family::Four ? AF_INET : AF_INET6;
+    for (int i = 0; i < 2; ++i) ends[i] = bound(socket(domain, SOCK_DGRAM, 0), family, &a[i]);
+    return connect(ends[0], a[1].get(), a[1].length) | connect(ends[1], a[0].get(), a[0].length);
   });
+}
+
+// Connected to itself: what it sends comes back.
+std::optional<Op> own_peer(Model& m) {
+  if (m.free_slots() < 1) return {};
+  Family family = any_family(m);
+  bool tcp = m.random.one_in(2);
+  std::string name = text_of("%s%s to itself", tcp ? "tcp" : "udp", name_of(family));
+  return single(
+      m, name, tcp ? Kind::Tcp : Kind::Udp,
+      [family, tcp] {
+        Address a;
+        int fd = tcp ? tcp_socket(family)
+                     : socket(family == Family::Four ? AF_INET : AF_INET6, SOCK_DGRAM, 0);
+        return bound(fd, family, &a) < 0 || connect(fd, a.get(), a.length) != 0 ? -1 : fd;
+      },
+      [&m](File& f) { f.peer = static_cast<int>(&f - m.files.data()); });
 }
 
 std::optional<Op> terminal_pair(Model& m) {
@@ -187,11 +254,13 @@ std::optional<Op> disk_file(Model& m) {
 std::optional<Op> listener(Model& m) {
   if (m.free_slots() < 1) return {};
   bool local = m.random.one_in(2);
+  Family family = local ? Family::Four : any_family(m);
+  std::string name = text_of("%s listener%s", local ? "local" : "tcp", name_of(family));
   return single(
-      m, local ? "local listener" : "tcp listener", Kind::Listener,
-      [local] {
-        sockaddr_in a;
-        int fd = local ? socket(AF_UNIX, SOCK_STREAM, 0) : bound(tcp_socket(), &a);
+      m, name, Kind::Listener,
+      [local, family] {
+        Address a;
+        int fd = local ? socket(AF_UNIX, SOCK_STREAM, 0) : bound(tcp_socket(family), family, &a);
         sockaddr_un any{};
         any.sun_family = AF_UNIX;  // an abstract name of the kernel's choice
         if (local && bind(fd, reinterpret_cast<sockaddr*>(&any), sizeof any.sun_family) != 0)
@@ -230,9 +299,9 @@ bool has_kind(Model& m, Kind kind) {
 }
 
 const std::vector<Weighted> kMaking = {
-    {12, local_pair}, {8, pipe_pair}, {8, tcp_pair}, {3, udp_pair}, {2, terminal_pair},
-    {5, counter},     {3, timer},     {7, instance}, {1, notifier}, {2, signal_queue},
-    {2, disk_file},   {4, listener},  {2, fifo},
+    {12, local_pair}, {8, pipe_pair}, {8, tcp_pair}, {3, udp_pair},   {2, terminal_pair},
+    {5, counter},     {3, timer},     {7, instance}, {1, notifier},   {2, signal_queue},
+    {2, disk_file},   {4, listener},  {2, fifo},     {3, named_pair}, {2, own_peer},
 };
 
 }  // namespace fuzz

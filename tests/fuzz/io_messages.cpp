@@ -21,10 +21,16 @@ int identify(const Model& m, int fd) {
     if (f.identity[0] == s.st_dev && f.identity[1] == s.st_ino &&
         (f.kind == Kind::PipeIn    ? mode == O_RDONLY
          : f.kind == Kind::PipeOut ? mode == O_WRONLY
-                                   : is_socket(f.kind)))
+                                   : is_socket(f.kind) || f.kind == Kind::Listener))
       return static_cast<int>(i);
   }
   return -1;
+}
+
+long send_to(int fd, const void* bytes, size_t size, int flags, const std::string& name) {
+  if (name.empty()) return send(fd, bytes, size, flags);
+  return sendto(fd, bytes, size, flags, reinterpret_cast<const sockaddr*>(name.data()),
+                static_cast<socklen_t>(name.size()));
 }
 
 namespace {
@@ -96,7 +102,7 @@ std::optional<Op> receive(Model& m) {
   if (s < 0) return {};
   Kind kind = m.file(s).kind;
   if (!is_stream(kind) || kind != Kind::Tcp) flags &= ~MSG_OOB;
-  if (!is_stream(kind) && m.random.one_in(6)) flags |= MSG_TRUNC;
+  if (kind != Kind::Local && m.random.one_in(6)) flags |= MSG_TRUNC;
   static const long kSizes[] = {0, 1, 5, 100, 5000};
   long size = m.random.of(kSizes);
   if (size == 0 && kind == Kind::Tcp) size = 10;  // waits here: docs/compatibility.md
@@ -117,8 +123,8 @@ std::optional<Op> send_small(Model& m) {
   op.may_wait = (flags & MSG_DONTWAIT) == 0;
   if (op.may_wait) op.holds = {{Use::Out, m.slots[s].file}};
   op.begins = adds_load(m, s, size);
-  op.run = [fd = m.slots[s].fd, flags, bytes = payload(m, size)] {
-    return answer(send(fd, bytes.data(), bytes.size(), flags));
+  op.run = [fd = m.slots[s].fd, flags, bytes = payload(m, size), name = m.file(s).name] {
+    return answer(send_to(fd, bytes.data(), bytes.size(), flags, name));
   };
   return op;
 }
@@ -129,7 +135,8 @@ std::optional<Op> send_message(Model& m) {
   if (s < 0) return {};
   int passed = -1;
   if (m.file(s).kind != Kind::Tcp && !m.edges && m.random.one_in(2))
-    passed = m.pick_kind({Kind::PipeIn, Kind::PipeOut, Kind::Tcp, Kind::Local, Kind::Datagram},
+    passed = m.pick_kind({Kind::PipeIn, Kind::PipeOut, Kind::Tcp, Kind::Local, Kind::Datagram,
+                          Kind::Packet, Kind::Udp, Kind::Listener},
                          [&](int i) {
                            int f = m.slots[i].file;
                            return f != m.slots[s].file && f != m.file(s).peer;

@@ -46,6 +46,8 @@ struct File {
   bool connected = true;
   bool local_listener = false;
   bool semaphore = false;
+  bool unconnected = false;  // sends by name
+  std::string name;          // of its peer, if so
   bool fifo = false;
   bool deaf = false;  // was shut down for what comes in
   bool begins_otherwise =
@@ -88,6 +90,7 @@ class Model {
     waits = add_file(Kind::Child);
     queues = add_file(Kind::Disk);
     add_file(Kind::Disk);
+    semaphores = add_file(Kind::Disk);
   }
   Random random;
   Steps steps;
@@ -101,8 +104,9 @@ class Model {
   std::string folder;  // of its own
   // Files that only stand for something else that is waited for: two locks, the child, a FIFO's
   // other end.
-  int locks, waits, queues, fifo = -1;
+  int locks, waits, queues, semaphores, fifo = -1;
   int queue = -1, other_queue = -1;  // of System V and of POSIX
+  int semaphore = -1;                // of System V
   std::string fifo_path;
   bool fifo_read = false, fifo_written = false;  // opened, or about to be
   int fifo_reader = -1, fifo_writer = -1;        // the files
@@ -173,7 +177,7 @@ struct Weighted {
   Choice choice;
 };
 extern const std::vector<Weighted> kMaking, kTransfers, kLong, kMessages, kWatches, kChanges,
-    kOthers, kChildren, kRare;
+    kOthers, kChildren, kRare, kSettings;
 
 // The operation, with holds that are given back after it.
 Op held(Model& m, Op op);

@@ -16,6 +16,8 @@ std::function<void()> adds_load(Model& m, int slot, long size);
 bool cannot_be_seen_in_parts(Model& m, int slot);
 void make_queues(Model& m);
 void remove_queues(Model& m);
+// send(2), or sendto(2) where the file is not connected.
+long send_to(int fd, const void* bytes, size_t size, int flags, const std::string& name);
 // The mask of a wait that takes one: with kEnding let through, or kept back.
 sigset_t mask_of(bool keeps_ending);
 // The file that `fd` is a descriptor of; -1: not known.

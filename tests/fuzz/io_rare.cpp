@@ -6,11 +6,13 @@
 #include <mqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
@@ -71,6 +73,26 @@ std::optional<Op> queue_sends(Model& m) {
   return op;
 }
 
+// One of System V's counts, which calls take from, add to, or wait to be nothing.
+std::optional<Op> counts(Model& m) {
+  static const short kChanges[] = {-1, -1, -2, 0, 1, 1, 2};
+  short change = m.random.of(kChanges);
+  if (m.semaphore < 0) return {};
+  if (change <= 0 && m.files[static_cast<size_t>(m.semaphores)].in != 0) return {};
+  bool brief = change <= 0 && m.random.one_in(4);
+  Op op;
+  op.text = text_of("semop %d%s", change, brief ? " 5 ms" : "");
+  op.may_wait = op.may_leave = change <= 0;
+  op.ends = brief;
+  if (change <= 0) op.holds = {{Use::In, m.semaphores}};
+  op.run = [id = m.semaphore, change, brief] {
+    sembuf b{0, change, 0};
+    timespec t{0, 5000000};
+    return answer(brief ? semtimedop(id, &b, 1, &t) : semop(id, &b, 1));
+  };
+  return op;
+}
+
 std::string each_of(std::initializer_list<long> results) {
   std::string text;
   for (long r : results) {
@@ -87,12 +109,10 @@ std::optional<Op> wrong_calls(Model& m) {
   if (s < 0) return {};
   Kind kind = m.file(s).kind;
   bool counts = kind == Kind::Event || kind == Kind::Timer;
-  // A FIFO in the wrong direction waits under Wisp (docs/compatibility.md).
-  bool is_fifo = m.file(s).fifo;
   Op op;
   op.text = text_of("wrong calls of s%d", s);
   op.may_wait = false;
-  op.run = [fd = m.slots[s].fd, kind, counts, is_fifo] {
+  op.run = [fd = m.slots[s].fd, kind, counts] {
     char c[8] = {};
     sockaddr_storage a{};
     socklen_t length = sizeof a;
@@ -109,8 +129,8 @@ std::optional<Op> wrong_calls(Model& m) {
       text += "; " + each_of({or_error(read(fd, c, 1)), or_error(write(fd, c, 1)),
                               or_error(epoll_wait(fd, &event, 0, -1)),
                               or_error(epoll_ctl(fd, EPOLL_CTL_ADD, fd, &event))});
-    if (kind == Kind::PipeIn && !is_fifo) text += "; " + each_of({or_error(write(fd, c, 1))});
-    if (kind == Kind::PipeOut && !is_fifo) text += "; " + each_of({or_error(read(fd, c, 1))});
+    if (kind == Kind::PipeIn) text += "; " + each_of({or_error(write(fd, c, 1))});
+    if (kind == Kind::PipeOut) text += "; " + each_of({or_error(read(fd, c, 1))});
     if (!is_socket(kind) && kind != Kind::Listener)
       text += "; " + each_of({or_error(recv(fd, c, 1, 0)), or_error(send(fd, c, 1, 0)),
                               or_error(accept(fd, nullptr, nullptr)), or_error(shutdown(fd, 2)),
@@ -160,8 +180,11 @@ std::optional<Op> gives_pages(Model& m) {
   op.text = text_of("vmsplice s%d%s", s, at_once ? " at once" : "");
   op.holds = {{Use::Out, m.slots[s].file}};
   op.begins = adds_load(m, s, 4096);
-  op.run = [fd = m.slots[s].fd, at_once, bytes = new std::string(payload(m, 60))] {
-    iovec part{bytes->data(), bytes->size()};
+  op.run = [fd = m.slots[s].fd, at_once, bytes = payload(m, 60)] {
+    // Within one page: else it takes two places of the pipe's.
+    void* page = aligned_alloc(64, 64);
+    memcpy(page, bytes.data(), bytes.size());
+    iovec part{page, bytes.size()};
     return answer(vmsplice(fd, &part, 1, at_once ? SPLICE_F_NONBLOCK : 0));
   };
   return op;
@@ -182,15 +205,15 @@ std::optional<Op> peers(Model& m) {
   op.text = text_of("%s s%d", kWays[way], s);
   op.may_wait = false;
   op.run = [fd = m.slots[s].fd, to = m.slots[other].fd, way, bytes = payload(m, 30)] {
-    sockaddr_in a{};
+    sockaddr_storage a{};
     socklen_t length = sizeof a;
     if (way == 0)
-      a.sin_family = AF_UNSPEC;
+      a.ss_family = AF_UNSPEC;
     else if (getsockname(to, reinterpret_cast<sockaddr*>(&a), &length) != 0)
       return answer(-1);
-    return answer(way < 2 ? connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a)
+    return answer(way < 2 ? connect(fd, reinterpret_cast<sockaddr*>(&a), length)
                           : sendto(fd, bytes.data(), bytes.size(), MSG_DONTWAIT,
-                                   reinterpret_cast<sockaddr*>(&a), sizeof a));
+                                   reinterpret_cast<sockaddr*>(&a), length));
   };
   return op;
 }
@@ -268,17 +291,19 @@ void make_queues(Model& m) {
   if (msgctl(m.queue, IPC_STAT, &limits) != 0) return;
   limits.msg_qbytes = 20;
   msgctl(m.queue, IPC_SET, &limits);
+  m.semaphore = semget(IPC_PRIVATE, 1, 0600);
 }
 
 void remove_queues(Model& m) {
   if (m.other_queue >= 0) mq_close(m.other_queue);
   if (m.queue >= 0) msgctl(m.queue, IPC_RMID, nullptr);
+  if (m.semaphore >= 0) semctl(m.semaphore, 0, IPC_RMID);
 }
 
 const std::vector<Weighted> kRare = {
-    {8, queue_receives},   {8, queue_sends},   {4, wrong_calls},
-    {2, wrong_times},      {4, gives_pages},   {5, peers},
-    {2, connects_to_full}, {2, urgent_inline}, {1, copies_range},
+    {8, queue_receives}, {8, queue_sends}, {4, wrong_calls},      {2, wrong_times},
+    {4, gives_pages},    {5, peers},       {2, connects_to_full}, {2, urgent_inline},
+    {1, copies_range},   {5, counts},
 };
 
 }  // namespace fuzz

@@ -40,9 +40,9 @@ int open_descriptors() {
 std::optional<Op> choose(Model& m) {
   static const std::vector<std::pair<int, const std::vector<Weighted>*>> kGroups = {
       {12, &kMaking},  {20, &kTransfers}, {10, &kLong},    {16, &kMessages}, {18, &kWatches},
-      {18, &kChanges}, {24, &kOthers},    {8, &kChildren}, {12, &kRare}};
+      {18, &kChanges}, {24, &kOthers},    {8, &kChildren}, {12, &kRare},     {8, &kSettings}};
   for (int tries = 0; tries < 400; ++tries) {
-    uint32_t n = m.random.below(138);
+    uint32_t n = m.random.below(146);
     const std::vector<Weighted>* group = nullptr;
     for (const auto& [weight, g] : kGroups) {
       group = g;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -54,18 +55,21 @@ std::string received(Kind kind, const char* bytes, long r) {
   return text + checksum(bytes, r);
 }
 
-enum class Call { Simple, Vector, Two, TwoAtOnce };  // read, readv, preadv2, RWF_NOWAIT
+// read, readv, preadv2, RWF_NOWAIT, and a system call that the runtime does not see.
+enum class Call { Simple, Vector, Two, TwoAtOnce, Direct };
 
 Call random_call(Model& m, Kind kind, long size) {
   static const Call kCalls[] = {Call::Simple, Call::Simple, Call::Simple,
                                 Call::Simple, Call::Simple, Call::Vector,
                                 Call::Vector, Call::Two,    Call::TwoAtOnce};
+  if (m.random.one_in(10)) return Call::Direct;
   bool whole = size <= 8 || kind == Kind::Inotify || kind == Kind::SignalQueue;
   return whole ? Call::Simple : m.random.of(kCalls);
 }
 
 Op read_of(Model& m, int s, long size, Call call) {
-  static const char* const kNames[] = {"read", "readv", "preadv2", "preadv2 at once"};
+  static const char* const kNames[] = {"read", "readv", "preadv2", "preadv2 at once",
+                                       "system call read"};
   Kind kind = m.file(s).kind;
   Op op;
   op.text = text_of("%s s%d %ld", kNames[static_cast<int>(call)], s, size);
@@ -79,6 +83,7 @@ Op read_of(Model& m, int s, long size, Call call) {
     std::string bytes(static_cast<size_t>(size), 0);
     iovec parts[2] = {{bytes.data(), 3}, {bytes.data() + 3, bytes.size() - 3}};
     long r = call == Call::Simple   ? read(fd, bytes.data(), bytes.size())
+             : call == Call::Direct ? syscall(SYS_read, fd, bytes.data(), bytes.size())
              : call == Call::Vector ? readv(fd, parts, 2)
                                     : preadv2(fd, parts, 2, -1, call == Call::Two ? 0 : RWF_NOWAIT);
     return received(kind, bytes.data(), r);
@@ -106,7 +111,8 @@ std::optional<Op> small_write(Model& m) {
   Kind kind = m.file(s).kind;
   long size = kind == Kind::Terminal ? 1 + m.random.below(30) : m.random.of(kSizes);
   Call call = random_call(m, kind, size);
-  static const char* const kNames[] = {"write", "writev", "pwritev2", "pwritev2 at once"};
+  static const char* const kNames[] = {"write", "writev", "pwritev2", "pwritev2 at once",
+                                       "system call write"};
   Op op;
   op.text = text_of("%s s%d %ld", kNames[static_cast<int>(call)], s, size);
   op.holds = {{Use::Out, m.slots[s].file}};
@@ -116,7 +122,8 @@ std::optional<Op> small_write(Model& m) {
   op.begins = adds_load(m, s, size);
   op.run = [fd = m.slots[s].fd, bytes, call]() mutable {
     iovec parts[2] = {{bytes.data(), 3}, {bytes.data() + 3, bytes.size() - 3}};
-    return answer(call == Call::Simple ? write(fd, bytes.data(), bytes.size())
+    return answer(call == Call::Simple   ? write(fd, bytes.data(), bytes.size())
+                  : call == Call::Direct ? syscall(SYS_write, fd, bytes.data(), bytes.size())
                   : call == Call::Vector
                       ? writev(fd, parts, 2)
                       : pwritev2(fd, parts, 2, -1, call == Call::Two ? 0 : RWF_NOWAIT));
