@@ -35,7 +35,7 @@ long control(int operation, int fd, const Descriptor* d, uint32_t life) {
   // seq_cst: see pump_ask_out.
   bool out = (d->state.load(std::memory_order_relaxed) & kTcp) != 0 ||
              (d->marks.load(std::memory_order_seq_cst) & kOutAsked) != 0;
-  event.events = kEdges | (out ? EPOLLOUT : 0);
+  event.events = kEdges | (out ? uint32_t{EPOLLOUT} : 0);
   event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
   return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd, reinterpret_cast<long>(&event));
 }

@@ -270,20 +270,16 @@ static void* wrong_directions(void* unused) {
 }
 
 int main(void) {
-  alarm(120);
-  return unused;
-}
-
-alarm(30);  // ends who waits for ever
-join(java(wrong_directions, NULL));
-join(java(nothing_to_move, NULL));
-join(java(too_much, NULL));
-join(java(a_limit_after_each, NULL));
-join(java(too_many_to_poll, NULL));
-join(java(limits_below_zero, NULL));
-shut_down_after_one(AF_UNIX);
-shut_down_after_one(AF_INET);
-join(java(an_error_after_one, NULL));
-join(java(wrong_control, NULL));
-return 0;
+  alarm(120);  // ends who waits for ever
+  join(java(wrong_directions, NULL));
+  join(java(nothing_to_move, NULL));
+  join(java(too_much, NULL));
+  join(java(a_limit_after_each, NULL));
+  join(java(too_many_to_poll, NULL));
+  join(java(limits_below_zero, NULL));
+  shut_down_after_one(AF_UNIX);
+  shut_down_after_one(AF_INET);
+  join(java(an_error_after_one, NULL));
+  join(java(wrong_control, NULL));
+  return 0;
 }
