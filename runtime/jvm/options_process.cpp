@@ -87,9 +87,9 @@ bool process_reads_stream(Shown* path) {
   ProcessSources sources;
   sources->context = &found;
   sources->unread = [](void* context, const char* name) {
-    auto* found = static_cast<Found*>(context);
-    *found->path = Shown(name);
-    found->any = true;
+    auto* into = static_cast<Found*>(context);
+    *into->path = Shown(name);
+    into->any = true;
   };
   visit_jvm_options(
       *sources, [](void*, const char*, const char*) {}, nullptr);

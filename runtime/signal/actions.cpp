@@ -106,7 +106,7 @@ Disposition disposition_of(int sig) {
   struct sigaction now;
   if (real::sigaction(sig, nullptr, &now) != 0 || now.sa_handler == SIG_DFL)
     return Disposition::Default;
-  return now.sa_handler == SIG_IGN ? Disposition::Ignore : Disposition::Handler;
+  return now.sa_handler == SIG_IGN ? Disposition::Ignore : Disposition::Handle;
 }
 
 }  // namespace wisp

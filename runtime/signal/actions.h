@@ -35,7 +35,7 @@ int action_set(int sig, const struct sigaction* act, struct sigaction* old);
 const Action* action_for_delivery(int sig);
 
 // What the kernel would do with this signal now.
-enum class Disposition { Handler, Default, Ignore };
+enum class Disposition { Handle, Default, Ignore };
 Disposition disposition_of(int sig);
 
 }  // namespace wisp

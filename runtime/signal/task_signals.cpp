@@ -153,7 +153,7 @@ static void deliver_one(ThreadSelf& self, int sig) {
       kernel::call(SYS_tgkill, kernel::getpid(), kernel::gettid(), sig);
       return;
     }
-    if (disposition_of(sig) != Disposition::Handler) break;  // the kernel has dealt with it
+    if (disposition_of(sig) != Disposition::Handle) break;  // the kernel has dealt with it
   }
   sent_forget(self.task, sig);
 }

@@ -22,6 +22,7 @@ add_executable(wisp_coroutine_test
   ${dir}/coroutine_stress_test.cpp)
 target_link_libraries(wisp_coroutine_test PRIVATE wisp_coroutine GTest::gtest ${CMAKE_DL_LIBS})
 target_compile_options(wisp_coroutine_test PRIVATE -Wall -Wextra)
+wisp_sanitized(wisp_coroutine_test)
 target_compile_definitions(wisp_coroutine_test PRIVATE
   WISP_DYNAMIC_TLS_MODULE="$<TARGET_FILE:wisp_tls_module_global-dynamic>"
   WISP_STATIC_TLS_MODULE="$<TARGET_FILE:wisp_tls_module_initial-exec>")

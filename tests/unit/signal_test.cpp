@@ -64,7 +64,7 @@ TEST_F(Signals, QueryAnswersWithTheProgramsHandler) {
   struct sigaction kernels;
   ASSERT_EQ(real::sigaction(SIGUSR1, nullptr, &kernels), 0);
   EXPECT_NE(kernels.sa_sigaction, handler);
-  EXPECT_EQ(disposition_of(SIGUSR1), Disposition::Handler);
+  EXPECT_EQ(disposition_of(SIGUSR1), Disposition::Handle);
 }
 
 TEST_F(Signals, OneShotHandlerIsGoneAfterwards) {
