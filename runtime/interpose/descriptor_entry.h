@@ -1,8 +1,6 @@
-// Shared by the families that take descriptors: who asks, and how a system call's result is given
-// back. Kernel threads always go to libc.
+// Shared by the families that take descriptors: who asks, and what follows a write. Kernel threads
+// always go to libc.
 #pragma once
-#include <errno.h>
-
 #include "interpose/entry.h"
 #include "io/descriptor.h"
 #include "scheduler/own_thread.h"
@@ -14,13 +12,6 @@ namespace wisp {
 inline bool on_task() {
   WispTask* task = task_outside_runtime();
   return task != nullptr && !goes_on_alone(task);
-}
-
-// A result >= 0 or -errno, as libc gives it.
-inline long answer(long result) {
-  if (WISP_LIKELY(result >= 0)) return result;
-  errno = static_cast<int>(-result);
-  return -1;
 }
 
 // Behind a write on a task, that is where on_task() was true. Not for who has sent a question: it

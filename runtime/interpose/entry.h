@@ -32,6 +32,14 @@ inline WispTask* task_outside_runtime() {
   return me.task;
 }
 
+// The kernel's answer (-4095 to -1 is -errno, all else a result) in the form of libc: -1 and errno.
+inline long answer(long result) {
+  constexpr long kMaxErrno = 4095;
+  if (WISP_LIKELY(result >= 0 || result < -kMaxErrno)) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
 // 0 or an error's number, as the layers below answer, in the form of most C functions: 0, or -1 and
 // errno.
 inline int error_answer(int error) {

@@ -32,12 +32,6 @@ inline auto waiting(bool may_wait, F&& call) {
   return may_wait && on_task() ? io::disk_wait(call) : call();
 }
 
-inline ssize_t answer(long r) {
-  if (WISP_LIKELY(r >= 0)) return r;
-  errno = static_cast<int>(-r);
-  return -1;
-}
-
 }  // namespace
 
 // ---- reading and writing at an offset -----------------------------------------------------------
@@ -125,8 +119,7 @@ int open_on_task(int dir, const char* path, int flags, mode_t mode) {
     case -EINTR:
     case -ENXIO:
     case -EISDIR:
-      errno = static_cast<int>(-r);
-      return -1;
+      return static_cast<int>(answer(r));
     case -EAGAIN:
       return io::disk_wait([=] { return real::openat(dir, path, flags, mode); });
   }

@@ -89,9 +89,7 @@ extern "C" __attribute__((visibility("hidden"))) long wisp_vfork_leave(long resu
   } else if (interposing()) {
     RuntimeEntry deliver;  // what was put off, when this ends
   }
-  if (result >= 0) return result;
-  errno = static_cast<int>(-result);
-  return -1;
+  return answer(result);
 }
 
 // ---- exec: only the environment of what executes itself matters ------------------------------

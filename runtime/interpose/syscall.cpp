@@ -26,14 +26,6 @@ using namespace wisp;
 
 namespace {
 
-inline long answer(long result) {
-  if (WISP_UNLIKELY(result < 0 && result >= -4095)) {
-    errno = static_cast<int>(-result);
-    return -1;
-  }
-  return result;
-}
-
 long on_futex(long a, long b, long c, long d, long e, long f) {
   int op = static_cast<int>(b);
   if (futex_is_ours(op))
