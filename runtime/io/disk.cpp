@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "io/descriptor.h"
 #include "io/disk_history.h"
@@ -28,10 +29,6 @@
 #include "platform/cleanup.h"
 #include "platform/kernel.h"
 #include "sync/sleep.h"
-
-#ifndef RWF_NOWAIT
-#define RWF_NOWAIT 0x8
-#endif
 
 namespace wisp::io {
 

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <termios.h>
 
 #include "io/disk.h"
@@ -15,10 +16,6 @@
 #include "io/transfer.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
-
-#ifndef RWF_NOWAIT
-#define RWF_NOWAIT 8
-#endif
 
 namespace wisp::io {
 
