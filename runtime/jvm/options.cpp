@@ -19,66 +19,67 @@ bool starts_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-void set_carriers(Options* options, const char* value, const char* name, Report* report) {
+// What a number may be. zero: what 0 means where it is taken too.
+struct Range {
+  const char* what;
+  unsigned long least;
+  unsigned long most;
+  const char* zero = nullptr;
+};
+
+template <typename Number>
+void set_number(Number* option, const Range& range, const char* value, const char* name,
+                Report* report) {
   unsigned long number = 0;
-  if (!parse_number(value, false, &number) || number < 1 || number > kMaxCarriers) {
-    report_error(report, "%s=%s: takes a number from 1 to %d", name, Shown(value).text,
-                 kMaxCarriers);
-    return;
-  }
-  options->carriers = static_cast<int>(number);
+  if (parse_number(value, false, &number) && number <= range.most &&
+      (number >= range.least || (number == 0 && range.zero != nullptr)))
+    *option = static_cast<Number>(number);
+  else
+    report_error(report, "%s=%s: takes %s from %lu to %lu%s%s", name, Shown(value).text, range.what,
+                 range.least, range.most, range.zero != nullptr ? ", or 0 for " : "",
+                 range.zero != nullptr ? range.zero : "");
+}
+
+void set_carriers(Options* options, const char* value, const char* name, Report* report) {
+  set_number(&options->carriers, {"a number", 1, kMaxCarriers}, value, name, report);
 }
 
 void set_sysmon_tick(Options* options, const char* value, const char* name, Report* report) {
-  unsigned long number = 0;
-  if (!parse_number(value, false, &number) || number < kMinSysmonTickUs ||
-      number > kMaxSysmonTickUs) {
-    report_error(report, "%s=%s: takes microseconds from %ld to %ld", name, Shown(value).text,
-                 kMinSysmonTickUs, kMaxSysmonTickUs);
-    return;
-  }
-  options->sysmon_tick_us = static_cast<long>(number);
-}
-
-void set_stack_size(Options* options, const char* value, const char* name, Report* report) {
-  unsigned long number = 0;
-  if (!parse_number(value, true, &number) || number < kMinStackSize || number > kMaxStackSize) {
-    report_error(report, "%s=%s: takes a size from 256k to 1g, such as 512k, 1m or 1048576", name,
-                 Shown(value).text);
-    return;
-  }
-  options->stack_size = (number + 4095) & ~4095ul;
-}
-
-void set_trace(Options* options, const char* value, const char* name, Report* report) {
-  unsigned long number = 0;
-  if (!parse_number(value, true, &number) || number < kMinTraceSize || number > kMaxTraceSize) {
-    report_error(report, "%s=%s: takes a size from 64k to 256m, such as 4m", name,
-                 Shown(value).text);
-    return;
-  }
-  options->trace_size = number;
+  set_number(&options->sysmon_tick_us, {"microseconds", kMinSysmonTickUs, kMaxSysmonTickUs}, value,
+             name, report);
 }
 
 void set_stall(Options* options, const char* value, const char* name, Report* report) {
-  unsigned long number = 0;
-  if (!parse_number(value, false, &number) || number < kMinStallMs || number > kMaxStallMs) {
-    report_error(report, "%s=%s: takes milliseconds from %ld to %ld", name, Shown(value).text,
-                 kMinStallMs, kMaxStallMs);
-    return;
-  }
-  options->stall_ms = static_cast<long>(number);
+  set_number(&options->stall_ms, {"milliseconds", kMinStallMs, kMaxStallMs}, value, name, report);
 }
 
 void set_trim(Options* options, const char* value, const char* name, Report* report) {
-  unsigned long number = 0;
-  if (!parse_number(value, false, &number) ||
-      (number != 0 && (number < kMinTrimMs || number > kMaxTrimMs))) {
-    report_error(report, "%s=%s: takes milliseconds from %ld to %ld, or 0 for never", name,
-                 Shown(value).text, kMinTrimMs, kMaxTrimMs);
-    return;
+  set_number(&options->trim_ms, {"milliseconds", kMinTrimMs, kMaxTrimMs, "never"}, value, name,
+             report);
+}
+
+// takes: the range and examples, in words.
+bool set_size(size_t* option, size_t least, size_t most, const char* takes, const char* value,
+              const char* name, Report* report) {
+  unsigned long size = 0;
+  if (!parse_number(value, true, &size) || size < least || size > most) {
+    report_error(report, "%s=%s: takes a size from %s", name, Shown(value).text, takes);
+    return false;
   }
-  options->trim_ms = static_cast<long>(number);
+  *option = size;
+  return true;
+}
+
+void set_stack_size(Options* options, const char* value, const char* name, Report* report) {
+  constexpr size_t kPage = 4096;
+  if (set_size(&options->stack_size, kMinStackSize, kMaxStackSize,
+               "256k to 1g, such as 512k, 1m or 1048576", value, name, report))
+    options->stack_size = (options->stack_size + kPage - 1) & ~(kPage - 1);
+}
+
+void set_trace(Options* options, const char* value, const char* name, Report* report) {
+  set_size(&options->trace_size, kMinTraceSize, kMaxTraceSize, "64k to 256m, such as 4m", value,
+           name, report);
 }
 
 // One of two words: whether it is `yes`.
