@@ -234,11 +234,16 @@ inline void sysmon_notice() {
 }
 // A deadline that no worker watches: SysMonitor must be up by then.
 void sysmon_watch_deadline(uint64_t deadline_ns);
+uint64_t sysmon_wakes_at();  // ns; ~0: when told
+
+// --- retake.cpp
+// SysMonitor takes c away from t, which keeps it while others wait. False: t is not its current
+// task any more, or is inside the runtime.
+bool retake(Carrier* c, WispTask* t);
 // The task whose ThreadSelf SysMonitor reads; who destroys that waits until it is another one.
 // seq_cst on both sides: SysMonitor stores it, then asks whether the task is still its carrier's
 // current one; a destroyer, whose task no carrier runs any more, asks for it: one sees the other.
 const WispTask* sysmon_looks_at();
-uint64_t sysmon_wakes_at();  // ns; ~0: when told
 
 // --- trim.cpp
 // SysMonitor's turn to give back unused stack of tasks that are parked for long. Returns when it

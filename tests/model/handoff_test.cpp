@@ -1,6 +1,6 @@
 // The hand-off word (runtime/scheduler/handoff.h, the very template) between a task that enters and
 // leaves the runtime and SysMonitor that wants its carrier. Copied around it, under their own
-// names: RuntimeEntry and BlockingRegion (scheduler.h, scheduler.cpp), retake (sysmon.cpp), prepare
+// names: RuntimeEntry and BlockingRegion (scheduler.h, scheduler.cpp), retake (retake.cpp), prepare
 // and finish_switch (dispatch.cpp).
 //
 // Invariant: at most one kernel thread acts for a carrier at a time (Exclusive), and it is the one

@@ -1,8 +1,8 @@
-// SysMonitor's side, copied from sysmon.cpp: look_at, look_at_pump, retake, run_by_spare,
-// carriers_moved, deadline_left, sysmon_main, under the same names; and what the tasks do. Keep
-// alike. Left out: hand-offs' race with the task (handoff_test.cpp), new workers (as if it had made
-// all it may), lent threads, trimming. Its short sleeps end when nothing else moves, and only so
-// often (`patience`): who is still overlooked then is so for ever.
+// SysMonitor's side, copied from sysmon.cpp (look_at, look_at_pump, carriers_moved, deadline_left,
+// sysmon_main) and retake.cpp (retake, run_by_spare), under the same names; and what the tasks do.
+// Keep alike. Left out: hand-offs' race with the task (handoff_test.cpp), new workers (as if it had
+// made all it may), lent threads, trimming. Its short sleeps end when nothing else moves, and only
+// so often (`patience`): who is still overlooked then is so for ever.
 #pragma once
 #include "watch_worker.h"
 
