@@ -74,7 +74,7 @@ struct alignas(kCacheLine) Descriptor {
   // the word moves there is nothing to read, and a wait can do without the try.
   std::atomic<uint32_t> drained{0};
   std::atomic<uint32_t> accept_lock{0};     // 0 free, 1 held, 2 held and waited for (io/connection)
-  std::atomic<PollNode*> pollers{nullptr};  // waits on several at once (io/poll_wait)
+  std::atomic<PollNode*> pollers{nullptr};  // waits on several at once (io/poll_chain)
   std::atomic<EpollSet*> epoll{nullptr};    // of this and former lives with kEpoll
   // In which part of the pump it is registered: written before kRegistered is set. And how often in
   // a row it was waited for where another part would have been better (io/registration.cpp).

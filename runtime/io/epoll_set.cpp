@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "io/epoll_item.h"
+#include "io/poll_wait.h"
 #include "scheduler/poller.h"
 
 namespace wisp::io {

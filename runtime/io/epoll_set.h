@@ -1,5 +1,5 @@
 // The program's epoll instances in user space. What is registered in one is a node in the chain of
-// its descriptor (io/poll_wait.h); the event pump, in which every descriptor is registered once in
+// its descriptor (io/poll_chain.h); the event pump, in which every descriptor is registered once in
 // its life, marks it ready. So a selector that adds and removes its sockets with each request, as
 // the JDK's does for Tomcat, makes no system call for it, and none to learn what is ready.
 //
@@ -14,8 +14,9 @@
 #pragma once
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/select.h>
 
-#include "io/poll_wait.h"
+#include "io/poll_chain.h"
 
 namespace wisp::io {
 

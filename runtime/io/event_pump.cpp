@@ -19,7 +19,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "io/poll_wait.h"
+#include "io/poll_chain.h"
 #include "io/ring.h"
 #include "io/wait.h"
 #include "platform/backoff.h"

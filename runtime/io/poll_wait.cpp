@@ -4,14 +4,13 @@
 // parks on `fired`. Pump: takes an event from the kernel, then reads `pollers`. If the kernel's
 // answer "not ready" came before the descriptor became ready, the fence has made the nodes visible
 // before that, and the pump, which learns of the readiness from the kernel, sees them.
-// Lock order: a chain's lock before a parking-lot bucket.
 #include "io/poll_wait.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/epoll_set.h"
 #include "io/event_pump.h"
+#include "io/poll_chain.h"
 #include "io/wait.h"
 #include "platform/kernel.h"
 #include "sync/interruption.h"
@@ -20,11 +19,6 @@
 namespace wisp::io {
 
 namespace {
-
-constexpr uint32_t kLocks = 64;
-struct alignas(kCacheLine) ChainLock {
-  SpinLock lock;
-} g_locks[kLocks];
 
 // The call itself, for what cannot be waited for otherwise. A handler that has run since the call
 // began would have ended it.
@@ -37,9 +31,6 @@ long poll_plain(pollfd* fds, nfds_t n, uint64_t deadline, HandlersSince* handler
                       deadline != kForever ? reinterpret_cast<long>(&left) : 0, 0, 8);
 }
 
-constexpr short kInEvents = POLLIN | POLLPRI | POLLRDNORM | POLLRDBAND | POLLRDHUP;
-constexpr short kOutEvents = POLLOUT | POLLWRNORM | POLLWRBAND;
-
 // After a wait that an event for d has ended, in d's word or in a node: true if that alone says
 // that a socket can be read, so that the kernel need not be asked. Its bytes may be gone by now,
 // taken by another thread or by a receive that overlapped with the pump's delivery; so only for
@@ -51,6 +42,8 @@ bool readable_by_event(const Descriptor* d, uint32_t life) {
   return life_of(s) == life && kind_of(s) == kSocket &&
          (s & kFlags) == (kOwn | kNonBlocking | kRegistered);
 }
+
+uint8_t interest_of(const pollfd& p) { return poll_interest(static_cast<uint16_t>(p.events)); }
 
 bool asks_for_data(const pollfd& p) {
   return p.events != 0 && (p.events & ~(POLLIN | POLLRDNORM)) == 0;
@@ -224,59 +217,17 @@ long poll_now(pollfd* fds, nfds_t n) {
                       reinterpret_cast<long>(&zero), 0, 8);
 }
 
-uint8_t poll_interest(uint32_t events) {
-  return static_cast<uint8_t>(((events & kInEvents) != 0 ? kPollIn : 0) |
-                              ((events & kOutEvents) != 0 ? kPollOut : 0));
-}
-
-SpinLock& poll_chain_lock(const Descriptor* d) {
-  return g_locks[(reinterpret_cast<uintptr_t>(d) / sizeof(Descriptor)) % kLocks].lock;
-}
-
-void poll_chain_add(PollNode* node) {
-  PollNode* head = node->d->pollers.load(std::memory_order_relaxed);
-  node->prev = nullptr;
-  node->next = head;
-  if (head != nullptr) head->prev = node;
-  // relaxed: the fence after the last one publishes.
-  node->d->pollers.store(node, std::memory_order_relaxed);
-}
-
-void poll_chain_remove(PollNode* node) {
-  if (node->next != nullptr) node->next->prev = node->prev;
-  if (node->prev != nullptr)
-    node->prev->next = node->next;
-  else
-    node->d->pollers.store(node->next, std::memory_order_relaxed);
-}
-
-void poll_nodes_wake(Descriptor* d, uint8_t what) {
-  SpinGuard guard(poll_chain_lock(d));
-  for (PollNode* node = d->pollers.load(std::memory_order_relaxed); node != nullptr;
-       node = node->next) {
-    if ((node->interest & what) == 0) continue;
-    if (node->fired == nullptr) {
-      epoll_item_ready(node);
-      continue;
-    }
-    node->told |= what;
-    // The owner takes its nodes away under this lock before it leaves: the word is there.
-    node->fired->store(1, std::memory_order_relaxed);
-    ParkingLot::unpark(node->fired, ~0u);
-  }
-}
-
 int poll_until(pollfd* fds, nfds_t n, uint64_t deadline) {
   if (n == 1 && fds->fd >= 0) {
-    bool in = (fds->events & kInEvents) != 0, out = (fds->events & kOutEvents) != 0;
-    if (!(in && out)) return poll_single(fds, out ? Direction::Out : Direction::In, deadline);
+    uint8_t interest = interest_of(*fds);
+    if (interest != (kPollIn | kPollOut))
+      return poll_single(fds, interest == kPollOut ? Direction::Out : Direction::In, deadline);
   }
   return static_cast<int>(wait_for_any(
       n, deadline, [&] { return poll_now(fds, n); },
       [&](auto&& add) {
         for (nfds_t i = 0; i < n; ++i)
-          if (fds[i].fd >= 0 && !add(fds[i].fd, poll_interest(static_cast<uint16_t>(fds[i].events)),
-                                     static_cast<uint32_t>(i)))
+          if (fds[i].fd >= 0 && !add(fds[i].fd, interest_of(fds[i]), static_cast<uint32_t>(i)))
             return;
       },
       [&](uint32_t i) {
