@@ -1,6 +1,6 @@
 // Calls of which the runtime makes several: a long write, sendfile, a receive that waits for all.
 // In the kernel each is one call, which holds its file, takes what there is room for, and ends
-// where the kernel ends it.
+// where the kernel ends it. Which error is told then, and to which call, is in call_errors.c.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -160,28 +160,6 @@ static void* receives_all(void* argument) {
   return NULL;
 }
 
-// An error that is told once: not lost because the first of several messages met it.
-static void* refused(void* unused) {
-  int fd = socket(AF_INET, SOCK_DGRAM, 0), gone = socket(AF_INET, SOCK_DGRAM, 0);
-  struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t length = sizeof a;
-  CHECK(bind(gone, (struct sockaddr*)&a, sizeof a) == 0);
-  CHECK(getsockname(gone, (struct sockaddr*)&a, &length) == 0 && close(gone) == 0);
-  CHECK(connect(fd, (struct sockaddr*)&a, sizeof a) == 0 && send(fd, "x", 1, 0) == 1);
-  struct pollfd p = {fd, 0, 0};
-  CHECK(poll(&p, 1, 10000) == 1);
-  struct iovec part = {g_bytes, 1};
-  struct mmsghdr two[2];
-  memset(two, 0, sizeof two);
-  for (int i = 0; i < 2; ++i) {
-    two[i].msg_hdr.msg_iov = &part;
-    two[i].msg_hdr.msg_iovlen = 1;
-  }
-  CHECK(sendmmsg(fd, two, 2, 0) == -1 && errno == ECONNREFUSED);
-  close(fd);
-  return unused;
-}
-
 // Messages one by one, on a socket that is not the process's own.
 static void* receives_messages(void* socket) {
   int fd = *(int*)socket, other = dup(fd);
@@ -241,122 +219,6 @@ static void slow_readers(void) {
   }
 }
 
-// ---- a call that ends with a part leaves the error that ended it to the next one
-static void reset(int fd) {
-  struct linger at_once = {1, 0};
-  CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0 && close(fd) == 0);
-}
-static void* sends_or_says(void* argument) {
-  struct transfer* t = argument;
-  t->result = send(t->fd, g_bytes, 100, 0);
-  if (t->result < 0) t->result = -errno;
-  return NULL;
-}
-static void* leaves_errors(void* unused) {
-  int pair[2];
-  // Bytes and a reset: what there is of as many as asked for, then the error, not the end.
-  tcp_pair(pair);
-  CHECK(write(pair[1], "0123456789", 10) == 10);
-  reset(pair[1]);
-  char bytes[20];
-  CHECK(recv(pair[0], bytes, sizeof bytes, MSG_WAITALL) == 10);
-  CHECK(recv(pair[0], bytes, sizeof bytes, 0) == -1 && errno == ECONNRESET);
-  close(pair[0]);
-  // The peer has closed, and answers the first part by a reset.
-  for (int message = 0; message < 2; ++message) {
-    tcp_pair(pair);
-    int size = 50000;
-    CHECK(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size) == 0);
-    close(pair[1]);
-    struct iovec part = {g_bytes, LONG};
-    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-    long r = message ? sendmsg(pair[0], &m, 0) : send(pair[0], g_bytes, LONG, 0);
-    CHECK(r > 0 && r < LONG);
-    struct pollfd p = {pair[0], POLLOUT, 0};
-    CHECK(poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0);
-    close(pair[0]);
-  }
-  // Local: that call has taken it.
-  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-  struct transfer sending = {pair[0], 0, 0};
-  pthread_t sender = java(sends, &sending);
-  for (struct pollfd p = {pair[0], POLLOUT, 0}; poll(&p, 1, 0) != 0;) sched_yield();
-  sleep_ms(50);
-  close(pair[1]);
-  join(sender);
-  CHECK(sending.result > 0 && sending.result < LONG);
-  CHECK(recv(pair[0], bytes, sizeof bytes, 0) == 0);
-  close(pair[0]);
-  // One that waits for its first byte says it; EPIPE if the close came before it waited.
-  for (int tries = 0; tries < 5; ++tries) {
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-    for (int size = 4096; size > 0; size /= 2)
-      while (send(pair[0], g_bytes, size, MSG_DONTWAIT) > 0) {
-      }
-    sending = (struct transfer){pair[0], 0, 0};
-    sender = java(sends_or_says, &sending);
-    sleep_ms(50 << tries);
-    close(pair[1]);
-    join(sender);
-    close(pair[0]);
-    if (sending.result == -ECONNRESET) break;
-  }
-  CHECK(sending.result == -ECONNRESET);
-  return unused;
-}
-
-// Who has sent a part when his own end is shut down gets no SIGPIPE for it.
-static atomic_int g_pipes;
-static void counts_pipes(int signal) {
-  (void)signal;
-  ++g_pipes;
-}
-static void shut_after_a_part(void) {
-  signal(SIGPIPE, counts_pipes);
-  for (int local = 0; local < 2; ++local) {
-    int ends[2];
-    if (local)
-      CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    else
-      tcp_pair(ends);
-    struct transfer t = {ends[1], 0, 0};
-    pthread_t writer = java(sends, &t);
-    sleep_ms(50);
-    CHECK(shutdown(ends[1], SHUT_WR) == 0);
-    join(writer);
-    CHECK(t.result > 0 && t.result < LONG && g_pipes == 0);
-    close(ends[0]), close(ends[1]);
-  }
-  signal(SIGPIPE, SIG_IGN);
-}
-
-// A sendmmsg ends with the message of which only a part was sent.
-static atomic_int g_over;
-static void* sends_two(void* argument) {
-  struct transfer* t = argument;
-  struct iovec parts[2] = {{g_bytes, LONG}, {g_bytes, 5}};
-  struct mmsghdr both[2] = {{.msg_hdr = {.msg_iov = &parts[0], .msg_iovlen = 1}},
-                            {.msg_hdr = {.msg_iov = &parts[1], .msg_iovlen = 1}}};
-  t->result = sendmmsg(t->fd, both, 2, 0);
-  CHECK(both[0].msg_len > 0 && both[0].msg_len < LONG);
-  g_over = 1;
-  return NULL;
-}
-static void a_part_of_the_first(void) {
-  struct sigaction action = {.sa_handler = counts_pipes};
-  CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
-  int ends[2];
-  tcp_pair(ends);
-  struct transfer t = {ends[1], 0, 0};
-  pthread_t writer = java(sends_two, &t);
-  sleep_ms(100);
-  CHECK(pthread_kill(writer, SIGUSR1) == 0);
-  for (int i = 0; i < 5000 && !g_over; ++i) sleep_ms(1);
-  CHECK(g_over && t.result == 1);
-  join(writer);
-  close(ends[0]), close(ends[1]);
-}
-
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
   g_file = memfd_create("file", MFD_CLOEXEC);
@@ -371,10 +233,6 @@ int main(void) {
   close(pair[0]);
   close(pair[1]);
   join(java(receives_all, pair));
-  join(java(refused, NULL));
-  join(java(leaves_errors, NULL));
-  shut_after_a_part();
-  a_part_of_the_first();
   ten_messages();
   slow_readers();
   return 0;
