@@ -1,6 +1,5 @@
 """Cases of compat: class archives and ahead-of-time caches, made by one JVM and used by the next."""
 import zipfile
-from pathlib import Path
 
 from cases import case, compat
 

@@ -4,7 +4,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Native code on Java threads; one line per behaviour. Arguments: native library, late library, cases. */
+/** Native code on Java threads; one line per behaviour. Arguments: folder of the native libraries, cases. */
 public class JniCases {
     static native void rawSleep(int ms);
     static native void rawPipeOpen();
@@ -254,13 +254,14 @@ public class JniCases {
     }
 
     public static void main(String[] args) throws Exception {
-        System.load(args[0]);
-        for (int i = 2; i < args.length; i++) {
+        System.load(args[0] + "/libjni_cases.so");
+        System.load(args[0] + "/libjni_locks.so");
+        for (int i = 1; i < args.length; i++) {
             switch (args[i]) {
                 case "blocking": blocking(); break;
                 case "spinning": spinning(); break;
                 case "locals": locals(); break;
-                case "late": late(args[1]); break;
+                case "late": late(args[0] + "/liblate.so"); break;
                 case "exceptions": exceptions(); break;
                 case "attaching": attaching(); break;
                 case "locks": locks(); break;
