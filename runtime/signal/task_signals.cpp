@@ -30,7 +30,7 @@ bool is_for_task(const WispTask* task, const siginfo_t* info) {
   if (WISP_LIKELY(info->si_code != SI_USER || info->si_pid != 0) || task == nullptr) return false;
   uint64_t there = task->self->pending_signals.load(std::memory_order_relaxed) |
                    task->self->held_signals.load(std::memory_order_relaxed);
-  return (there & bit_of(info->si_signo)) != 0;
+  return info->si_signo > 0 && (there & bit_of(info->si_signo)) != 0;
 }
 
 void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant) {
