@@ -1,6 +1,6 @@
 // The program's epoll instances in user space. What is registered in one is a node in the chain of
-// its descriptor (io/poll_chain.h); the event pump, in which every descriptor is registered once in
-// its life, marks it ready. So a selector that adds and removes its sockets with each request, as
+// its descriptor (io/poll_chain.h); the event pump, in which the descriptor is registered, marks
+// it ready. So a selector that adds and removes its sockets with each request, as
 // the JDK's does for Tomcat, makes no system call for it, and none to learn what is ready.
 //
 // The kernel's instance stays: it holds what the pump cannot serve (descriptors that we did not see

@@ -55,8 +55,8 @@ struct alignas(128) Part {
 Part g_parts[kMaxPumpParts];
 std::atomic<int> g_started{0};  // 0 no, 1 being started, 2 yes, 3 refused
 std::atomic<bool> g_no_pwait2{false};
-std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_registrations{0}, g_moves{0};
-std::atomic<uint64_t> g_turned_out{0}, g_retired{0};
+std::atomic<uint64_t> g_polls{0}, g_events{0}, g_stale{0}, g_turned_out{0};
+std::atomic<uint64_t> g_counted[3];  // by Counted
 
 inline void count(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);
@@ -82,11 +82,6 @@ int wait_for_events(int epoll, epoll_event* events, uint64_t deadline_ns) {
   int timeout = deadline_ns == kForever ? -1 : ms > 0x7fffffff ? 0x7fffffff : static_cast<int>(ms);
   return static_cast<int>(kernel::call(SYS_epoll_pwait, epoll, reinterpret_cast<long>(events),
                                        kPollBatch, timeout, 0, 8));
-}
-
-void retire(int fd, Descriptor* d, uint32_t life) {
-  pump_not_nobodys(d);
-  pump_retire(fd, d, life);
 }
 
 bool deliver(const epoll_event& event) {
@@ -115,7 +110,7 @@ bool deliver(const epoll_event& event) {
     poll_nodes_wake(
         d, static_cast<uint8_t>((in ? kPollIn : 0) | (out ? kPollOut : 0) | (all ? kPollAll : 0)));
   else if (!waited && (d->marks.fetch_add(1, std::memory_order_relaxed) & kNobodysEvents) >= kVain)
-    retire(fd, d, life);
+    pump_retire(fd, d, life);
   return true;
 }
 
@@ -250,12 +245,8 @@ void pump_turn_out() {
   }
 }
 
-void pump_count(Counted what) {
-  count(what == Counted::Move      ? g_moves
-        : what == Counted::Retired ? g_retired
-                                   : g_registrations,
-        1);
-}
+static std::atomic<uint64_t>& counted(Counted what) { return g_counted[static_cast<int>(what)]; }
+void pump_count(Counted what) { count(counted(what), 1); }
 
 bool runtime_owns(int first, int last) {
   return own_descriptor_in(first, last) || ring_owns(first, last);
@@ -268,8 +259,9 @@ void descriptor_wake_all(Descriptor* d) {
 }
 
 PumpCounts pump_counts() {
-  return {g_polls.load(), g_events.load(),     g_stale.load(),  g_registrations.load(),
-          g_moves.load(), g_turned_out.load(), g_retired.load()};
+  auto of = [](Counted what) { return counted(what).load(); };
+  return {g_polls.load(),    g_events.load(),     g_stale.load(),      of(Counted::Registration),
+          of(Counted::Move), g_turned_out.load(), of(Counted::Retired)};
 }
 
 }  // namespace wisp::io

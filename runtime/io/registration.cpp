@@ -15,7 +15,6 @@
 #include "io/event_pump.h"
 #include "io/partners.h"
 #include "io/wait.h"
-#include "platform/backoff.h"
 #include "platform/kernel.h"
 #include "scheduler/poller.h"
 
@@ -30,12 +29,15 @@ int instance_of(const Descriptor* d) {
   return pump_instance(d->part.load(std::memory_order_relaxed));
 }
 
+// Whether its registration has to tell of room to write. seq_cst: see finish().
+bool tells_of_room(const Descriptor* d) {
+  return (d->state.load(std::memory_order_relaxed) & kTcp) != 0 ||
+         (d->marks.load(std::memory_order_seq_cst) & kOutAsked) != 0;
+}
+
 long control(int operation, int fd, const Descriptor* d, uint32_t life) {
   epoll_event event{};
-  // seq_cst: see pump_ask_out.
-  bool out = (d->state.load(std::memory_order_relaxed) & kTcp) != 0 ||
-             (d->marks.load(std::memory_order_seq_cst) & kOutAsked) != 0;
-  event.events = kEdges | (out ? uint32_t{EPOLLOUT} : 0);
+  event.events = kEdges | (tells_of_room(d) ? uint32_t{EPOLLOUT} : 0);
   event.data.u64 = static_cast<uint64_t>(life) << 32 | static_cast<uint32_t>(fd);
   return kernel::call(SYS_epoll_ctl, instance_of(d), operation, fd, reinterpret_cast<long>(&event));
 }
@@ -61,17 +63,31 @@ void register_again(int fd, Descriptor* d) {
   }
 }
 
+// One that is there is to ask for what is asked for by now. ENOENT: it is on its way to another
+// part, or has been taken out, by somebody who sees that himself.
+void change(int fd, Descriptor* d, uint32_t life) {
+  control(EPOLL_CTL_MOD, fd, d, life);
+  if (life_of(d->state.load()) != life) register_again(fd, d);
+}
+
 // The rest of a registration that the caller has announced by kRegistering, or of one made sure of.
 // MOD reports what is ready now, as ADD does: nothing is lost between the two.
+//
+// seq_cst: kRegistered is set, then the look at what is asked for; who asks for room sets that,
+// then looks at the flag. One of the two sees the other and changes the registration.
 Wait finish(int fd, Descriptor* d, uint32_t life, int operation, Counted counted) {
+  bool told = tells_of_room(d);
   long r = control(operation, fd, d, life);
   if (r == -ENOENT) r = control(EPOLL_CTL_ADD, fd, d, life);
   if (r == -EEXIST) r = control(EPOLL_CTL_MOD, fd, d, life);
   if (WISP_LIKELY(r == 0)) {
     pump_count(counted);
-    if (WISP_LIKELY(descriptor_set_flags(d, life, kRegistered, kRegistering))) return Wait::Ready;
-    register_again(fd, d);
-    return Wait::Ended;
+    if (WISP_UNLIKELY(!descriptor_set_flags(d, life, kRegistered, kRegistering))) {
+      register_again(fd, d);
+      return Wait::Ended;
+    }
+    if (WISP_UNLIKELY(tells_of_room(d) != told)) change(fd, d, life);
+    return Wait::Ready;
   }
   if (r == -EPERM) {  // a file that is always ready, as poll(2) says: nothing to wait for
     descriptor_set_flags(d, life, kStraight, kKindMask & ~kStraight);
@@ -82,16 +98,22 @@ Wait finish(int fd, Descriptor* d, uint32_t life, int operation, Counted counted
   return Wait::Refused;
 }
 
-// To another part. What happens between the two calls to the kernel the ADD reports.
-void move(int fd, Descriptor* d, uint32_t life, uint32_t part) {
+// From registered to being registered, in one step. False: it is not, or not this process's own.
+bool begin_to_move(Descriptor* d, uint32_t life) {
   constexpr uint32_t kIts = kOwn | kRegistered | kRegistering;
   uint64_t s = d->state.load(std::memory_order_acquire);
+  do {
+    if (life_of(s) != life || (s & kIts) != (kOwn | kRegistered)) return false;
+  } while (!d->state.compare_exchange_weak(s, (s & ~uint64_t{kRegistered}) | kRegistering));
+  return true;
+}
+
+// To another part. What happens between the two calls to the kernel the ADD reports.
+void move(int fd, Descriptor* d, uint32_t life, uint32_t part) {
   // seq_cst: that it is under way, then the look at the chain; an epoll instance links its entry,
   // then asks where the descriptor is registered (epoll_control.cpp). One of the two sees the
   // other.
-  do {
-    if (life_of(s) != life || (s & kIts) != (kOwn | kRegistered)) return;
-  } while (!d->state.compare_exchange_weak(s, (s & ~uint64_t{kRegistered}) | kRegistering));
+  if (!begin_to_move(d, life)) return;
   if (d->pollers.load() != nullptr) {
     descriptor_set_flags(d, life, kRegistered, kRegistering);
     return;
@@ -127,7 +149,7 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
     do {
       if (life_of(s) != life) return Wait::Ended;
       if ((s & (kRegistered | kRegistering)) != 0) return Wait::Ready;
-    } while (!d->state.compare_exchange_weak(s, s | kRegistering));  // seq_cst: see pump_ask_out
+    } while (!d->state.compare_exchange_weak(s, s | kRegistering, std::memory_order_acq_rel));
     if ((s & kTcp) != 0) d->partner.store(0, std::memory_order_relaxed);  // of a former life
     if (kind_of(s) == kSocket && d->partner.load(std::memory_order_relaxed) == 0) partner_seek(fd);
     if (part == kAnyPart) part = part_for(partner_to_follow(fd, d), kAnyPart);
@@ -160,27 +182,19 @@ void pump_follow(int fd, Descriptor* d, uint32_t life) {
 }
 
 void pump_ask_out(int fd, Descriptor* d, uint32_t life) {
-  uint64_t s = d->state.load(std::memory_order_relaxed);
   // relaxed: whoever has set it has changed the registration, or is about to; and then the kernel
   // tells whether there is room.
-  if ((s & kTcp) != 0 || (d->marks.load(std::memory_order_relaxed) & kOutAsked) != 0) return;
-  // seq_cst, then the state; who registers sets kRegistering, then looks at this. One of the two
-  // sees the other.
-  d->marks.fetch_or(kOutAsked, std::memory_order_seq_cst);
-  Backoff backoff;
-  while (((s = d->state.load()) & kRegistering) != 0 && life_of(s) == life) backoff.wait();
-  if (life_of(s) != life || (s & kRegistered) == 0) return;
-  // ENOENT: on its way to another part, or taken out, by somebody who has seen what is set above.
-  control(EPOLL_CTL_MOD, fd, d, life);
-  if (life_of(d->state.load()) != life) register_again(fd, d);
+  if ((d->state.load(std::memory_order_relaxed) & kTcp) != 0 ||
+      (d->marks.load(std::memory_order_relaxed) & kOutAsked) != 0)
+    return;
+  d->marks.fetch_or(kOutAsked, std::memory_order_seq_cst);  // then the state: see finish()
+  uint64_t s = d->state.load();
+  if (life_of(s) == life && (s & kRegistered) != 0) change(fd, d, life);
 }
 
 void pump_retire(int fd, Descriptor* d, uint32_t life) {
-  constexpr uint32_t kIts = kOwn | kRegistered | kRegistering;
-  uint64_t s = d->state.load(std::memory_order_acquire);
-  do {
-    if (life_of(s) != life || (s & kIts) != (kOwn | kRegistered)) return;
-  } while (!d->state.compare_exchange_weak(s, (s & ~uint64_t{kRegistered}) | kRegistering));
+  pump_not_nobodys(d);
+  if (!begin_to_move(d, life)) return;
   pump_remove(fd, d);
   // See move().
   if (!descriptor_set_flags(d, life, 0, kRegistering)) return register_again(fd, d);
@@ -189,7 +203,7 @@ void pump_retire(int fd, Descriptor* d, uint32_t life) {
   bool waited = d->pollers.load() != nullptr || ((d->in.load() | d->out.load()) & 1) != 0;
   pump_count(Counted::Retired);
   if (!waited) return;
-  s = d->state.load();
+  uint64_t s = d->state.load();
   do {
     if (life_of(s) != life || (s & (kRegistered | kRegistering)) != 0) return;
   } while (!d->state.compare_exchange_weak(s, s | kRegistering));

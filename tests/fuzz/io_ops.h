@@ -13,6 +13,8 @@ bool has_kind(Model& m, Kind kind);
 bool may_close(Model& m, int slot);
 std::string payload(Model& m, long size);
 std::function<void()> adds_load(Model& m, int slot, long size);
+// Sets an option of SOL_SOCKET.
+Op sets_option(const Model& m, int slot, const char* name, int option, int value);
 bool cannot_be_seen_in_parts(Model& m, int slot);
 void make_queues(Model& m);
 void remove_queues(Model& m);

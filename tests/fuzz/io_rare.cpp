@@ -254,13 +254,7 @@ std::optional<Op> urgent_inline(Model& m) {
   int s = m.pick_kind({Kind::Tcp}, [&](int i) { return m.file(i).in == 0; });
   if (s < 0) return {};
   int on = static_cast<int>(m.random.below(2));
-  Op op;
-  op.text = text_of("SO_OOBINLINE s%d %d", s, on);
-  op.may_wait = false;
-  op.run = [fd = m.slots[s].fd, on] {
-    return answer(setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on));
-  };
-  return op;
+  return sets_option(m, s, "SO_OOBINLINE", SO_OOBINLINE, on);
 }
 
 std::optional<Op> copies_range(Model& m) {

@@ -14,6 +14,16 @@
 
 namespace fuzz {
 
+Op sets_option(const Model& m, int slot, const char* name, int option, int value) {
+  Op op;
+  op.text = text_of("%s s%d %d", name, slot, value);
+  op.may_wait = false;
+  op.run = [fd = m.slots[slot].fd, option, value] {
+    return answer(setsockopt(fd, SOL_SOCKET, option, &value, sizeof value));
+  };
+  return op;
+}
+
 namespace {
 
 std::optional<Op> low_water(Model& m) {
@@ -25,14 +35,9 @@ std::optional<Op> low_water(Model& m) {
   if (s < 0) return {};
   static const int kMarks[] = {1, 1, 6, 50};
   int mark = m.random.of(kMarks);
-  Op op;
+  Op op = sets_option(m, s, "SO_RCVLOWAT", SO_RCVLOWAT, mark);
   op.begins = [&m, file = m.slots[s].file] {
     if (m.waits_anywhere(file)) m.files[static_cast<size_t>(file)].begins_otherwise = true;
-  };
-  op.text = text_of("SO_RCVLOWAT s%d %d", s, mark);
-  op.may_wait = false;
-  op.run = [fd = m.slots[s].fd, mark] {
-    return answer(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark));
   };
   return op;
 }
@@ -77,13 +82,7 @@ std::optional<Op> peek_offset(Model& m) {
   if (s < 0) return {};
   static const int kOffsets[] = {-1, -1, 0, 3};
   int offset = m.random.of(kOffsets);
-  Op op;
-  op.text = text_of("SO_PEEK_OFF s%d %d", s, offset);
-  op.may_wait = false;
-  op.run = [fd = m.slots[s].fd, offset] {
-    return answer(setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &offset, sizeof offset));
-  };
-  return op;
+  return sets_option(m, s, "SO_PEEK_OFF", SO_PEEK_OFF, offset);
 }
 
 // Held back until the last part is there, so that nobody sees them in parts.

@@ -15,12 +15,12 @@ using model::Plain;
 
 enum Fault : uint32_t {
   kNone = 0,
-  kTrustsFlags = 1,       // who parks does not look at the flags once more
-  kLooksBefore = 2,       // the retirement looks for waiters before the flag is gone
-  kNoLook = 4,            // and this one not at all
-  kFlagsBeforeBit = 8,    // who parks looks at the flags, then sets its bit
-  kReadsAskedFirst = 16,  // who registers looks what is asked for, then says that it registers
-  kAskNoChange = 32,      // a registration that is there is not changed
+  kTrustsFlags = 1,     // who parks does not look at the flags once more
+  kLooksBefore = 2,     // the retirement looks for waiters before the flag is gone
+  kNoLook = 4,          // and this one not at all
+  kFlagsBeforeBit = 8,  // who parks looks at the flags, then sets its bit
+  kTrustsAsked = 16,    // who has registered does not look once more what is asked for
+  kAskNoChange = 32,    // a registration that is there is not changed
 };
 
 constexpr uint32_t kRegistering = 1, kRegistered = 2;
@@ -75,9 +75,11 @@ struct System {
 
   // --- io/registration.cpp
   uint32_t wanted() { return kIn | (asked.load() != 0 ? kOut : 0u); }
-  void finish(uint32_t events) {
-    control(kAdd, events);
+  void finish() {
+    uint32_t told = wanted();
+    control(kAdd, told);
     set_flags(kRegistered, kRegistering);
+    if (!has(kTrustsAsked) && wanted() != told) control(kModify, wanted());
   }
   void set_flags(uint32_t set, uint32_t clear) {
     uint32_t s = state.load();
@@ -92,15 +94,12 @@ struct System {
     return true;
   }
   void pump_register() {
-    uint32_t early = has(kReadsAskedFirst) ? wanted() : 0;
-    if (announce()) finish(has(kReadsAskedFirst) ? early : wanted());
+    if (announce()) finish();
   }
   void pump_ask_out() {
     if (asked.load() != 0) return;
     asked.fetch_or(1);
-    uint32_t s = state.await([](uint32_t v) { return (v & kRegistering) == 0; });
-    if ((s & kRegistered) == 0 || has(kAskNoChange)) return;
-    control(kModify, wanted());
+    if ((state.load() & kRegistered) != 0 && !has(kAskNoChange)) control(kModify, wanted());
   }
   bool anybody() { return pollers.load() != 0 || ((in.value.load() | out.value.load()) & 1) != 0; }
   void pump_retire() {
@@ -112,7 +111,7 @@ struct System {
     bool waited = has(kLooksBefore) && anybody();
     set_flags(0, kRegistering);
     if (!has(kLooksBefore) && !has(kNoLook)) waited = anybody();
-    if (waited && announce()) finish(wanted());
+    if (waited && announce()) finish();
   }
 
   // --- io/wait.cpp
@@ -248,7 +247,7 @@ const std::vector<model::Case> kCases = {
     {"writer", nullptr, fast(), waits(kNone, {Who::Writer})},
     {"writer_registers", nullptr, fast(), waits(kNone, {Who::Writer}, false)},
     {"reader_and_writer", nullptr, bounded(), waits(kNone, {Who::Call, Who::Writer}, false)},
-    {"reads_asked_first", kLost, fast(), waits(kReadsAskedFirst, {Who::Call, Who::Writer}, false)},
+    {"trusts_asked", kLost, fast(), waits(kTrustsAsked, {Who::Call, Who::Writer}, false)},
     {"ask_no_change", kLost, fast(), waits(kAskNoChange, {Who::Writer}, true, false)},
 };
 

@@ -10,23 +10,12 @@
 namespace wisp::test {
 namespace {
 
-struct Datagrams {
-  int a, b;
-  Datagrams() {
-    int fds[2];
-    if (::socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) != 0) abort();
-    a = fresh(fds[0], io::kSocket, io::kOwn);
-    b = fresh(fds[1], io::kSocket, io::kOwn);
-  }
-  ~Datagrams() { close_fd(a), close_fd(b); }
-};
-
 uint64_t state_of(int fd) { return io::descriptor_find(fd)->state.load(); }
 
 // Linux tells of room on a datagram socket after each message that its peer has taken.
 TEST(IoRetire, RoomIsToldOfToWhoHasWaited) {
   start_scheduler();
-  Datagrams s;
+  LocalPair s(SOCK_DGRAM);
   io::Descriptor* d = io::descriptor_find(s.a);
   uint32_t before = 0, after = 1;
   run_tasks({[&] {
@@ -59,6 +48,7 @@ TEST(IoRetire, RoomIsToldOfToWhoHasWaited) {
                  EXPECT_EQ(got, i);
                }
              }});
+  close_fd(s.a), close_fd(s.b);
 }
 
 // A reader and a writer of one socket, neither of which has waited before.

@@ -52,9 +52,9 @@ struct Pipe {
 
 struct LocalPair {
   int a, b;
-  LocalPair() {
+  explicit LocalPair(int type = SOCK_STREAM) {
     int fds[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0) abort();
+    if (::socketpair(AF_UNIX, type, 0, fds) != 0) abort();
     a = fresh(fds[0], io::kSocket, io::kOwn);
     b = fresh(fds[1], io::kSocket, io::kOwn);
   }
