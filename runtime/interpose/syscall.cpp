@@ -10,6 +10,7 @@
 #include <linux/io_uring.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 
 #include "interpose/entry.h"
 #include "interpose/threads.h"
@@ -174,6 +175,8 @@ WISP_EXPORT long syscall(long number, ...) {
     case SYS_io_uring_enter:
       if (current_task() == nullptr) break;
       return answer(on_ring_enter(a, b, c, d, e, f));
+    case SYS_pkey_alloc:
+      return pkey_alloc(static_cast<unsigned>(a), static_cast<unsigned>(b));
     case SYS_rseq:
       if (current_task() != nullptr) return answer(-ENOSYS);
       break;

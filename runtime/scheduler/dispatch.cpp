@@ -109,6 +109,7 @@ static inline void prepare(Worker* w, Carrier* c, WispTask* t, uint64_t now) {
     w->signal_mask = t->signal_mask;
     kernel::set_signal_mask(t->signal_mask);
   }
+  if (memory_keys()) set_key_rights(t->key_rights);
 }
 
 WispTask* pick_next(Carrier* c) { return pick(c); }
@@ -141,6 +142,7 @@ static inline void switch_out_to(WispTask* self, WispTask* chosen) {
     }
   }
   account(w, c, self, now);
+  if (memory_keys()) self->key_rights = key_rights();
   void* left;
   if (next != nullptr && WISP_LIKELY(next->on_cpu.may_enter())) {
     if (tracing()) trace_switch(c, self, next, now);

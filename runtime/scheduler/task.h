@@ -12,6 +12,7 @@
 #include "coroutine/sanitizer_fiber.h"
 #include "coroutine/stack.h"
 #include "coroutine/thread_block.h"
+#include "platform/memory_keys.h"
 #include "platform/thread_self.h"
 #include "scheduler/handoff.h"
 #include "scheduler/on_cpu.h"
@@ -38,7 +39,8 @@ struct alignas(kCacheLine) WispTask {
   std::atomic<Worker*> worker{nullptr};  // the kernel thread it runs on; null while not running
   OnCpu on_cpu;                          // who may touch stack and context
   HandOffWord handoff;
-  uint64_t signal_mask = 0;  // the mask to run with; kernel's sigset layout
+  uint64_t signal_mask = 0;       // the mask to run with; kernel's sigset layout
+  uint32_t key_rights = kNoKeys;  // while it is off, if memory_keys()
   WispTask* queue_next = nullptr;
   uint64_t dispatched_at = 0;  // ticks of the last dispatch; off its carrier: when it left
   uint64_t ready_at = 0;       // ticks when it became ready, for one wake in sixteen; 0 = not taken

@@ -201,6 +201,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
       creator != nullptr
           ? creator->signal_mask
           : kernel::signal_mask() & ~thread_self().deferred_signals.load(std::memory_order_relaxed);
+  t->key_rights = memory_keys() ? key_rights() : kNoKeys;
   if (creator != nullptr)
     memcpy(t->name, creator->name, sizeof t->name);
   else
