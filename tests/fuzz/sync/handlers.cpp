@@ -57,10 +57,7 @@ void handle(int sig, long code, bool informed) {
   sigset_t now;
   pthread_sigmask(SIG_BLOCK, nullptr, &now);
   events.add("handles %ld", i);
-  // Values and codes of what pthread_sigqueue sends to a task are known to be lost.
-  if (informed)
-    events.add("siginfo of %ld code %ld", i,
-               w != nullptr && code == SI_QUEUE ? long{SI_TKILL} : code);
+  if (informed) events.add("siginfo of %ld code %ld", i, code);
   if (on_stack) events.add("on its signal stack, %ld", i);
   if (!sigismember(&now, sig)) events.add("%ld not blocked in its handler", i);
   if ((d.mask & ~bits_of(now)) != 0) events.add("sa_mask of %ld is not blocked", i);
