@@ -34,7 +34,12 @@ struct ProcessorSet {
   uint64_t words[kProcessors / 64];
 };
 
+// Where the caller runs: a worker knows without a system call.
 int current_processor() {
+  const ThreadSelf& self = thread_self();
+  const Worker* w =
+      self.task != nullptr ? self.task->worker.load(std::memory_order_relaxed) : self.worker;
+  if (w != nullptr) return kernel_processor(w->native_tp);
   unsigned cpu = 0;
   return kernel::call(SYS_getcpu, reinterpret_cast<long>(&cpu)) == 0 ? static_cast<int>(cpu) : -1;
 }
