@@ -21,6 +21,11 @@ int look_now(int epoll, epoll_event* events, int max) {
       answer(io::epoll_look(epoll, io::descriptor_find(epoll), events, max, io::Look::Exactly)));
 }
 
+// Rounded up, as no wait may end too early.
+int ms_of(const timespec& left) {
+  return static_cast<int>(left.tv_sec * 1000 + (left.tv_nsec + 999999) / 1000000);
+}
+
 }  // namespace
 
 WISP_EXPORT int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {
@@ -36,9 +41,8 @@ WISP_EXPORT int epoll_wait(int epoll, epoll_event* events, int max, int timeout)
     return real::epoll_wait(epoll, events, max, timeout);
   }
   if (timeout == 0) return look_now(epoll, events, max);
-  uint64_t deadline =
-      timeout < 0 ? kForever : monotonic_ns() + static_cast<uint64_t>(timeout) * 1000000u;
-  return static_cast<int>(answer(io::epoll_wait_until(epoll, events, max, deadline)));
+  return static_cast<int>(
+      answer(io::epoll_wait_until(epoll, events, max, deadline_in_ms(timeout))));
 }
 
 WISP_EXPORT int epoll_pwait(int epoll, epoll_event* events, int max, int timeout,
@@ -47,8 +51,9 @@ WISP_EXPORT int epoll_pwait(int epoll, epoll_event* events, int max, int timeout
   real::ensure();
   leave_to_kernel(epoll);
   if (timeout == 0 || !on_task()) return real::epoll_pwait(epoll, events, max, timeout, mask);
-  return wait_with_mask(current_task(), mask,
-                        [&] { return real::epoll_pwait(epoll, events, max, timeout, mask); });
+  return wait_with_mask(current_task(), mask, deadline_in_ms(timeout), [&](const timespec* left) {
+    return real::epoll_pwait(epoll, events, max, left != nullptr ? ms_of(*left) : -1, mask);
+  });
 }
 
 // glibc 2.35; Netty asks for it by name.
@@ -59,19 +64,16 @@ WISP_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int max, const time
   bool bad = timeout != nullptr &&
              (timeout->tv_sec < 0 || timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000);
   if (!waits && mask == nullptr && on_task()) return look_now(epoll, events, max);
-  if (!waits || bad || !on_task() || mask != nullptr) {
+  bool straight = !waits || bad || !on_task();
+  uint64_t deadline = !straight && timeout != nullptr ? deadline_after(*timeout) : kForever;
+  if (straight || mask != nullptr) {
     leave_to_kernel(epoll);
-    auto call = [&]() -> int {
-      if (real::epoll_pwait2 != nullptr)
-        return real::epoll_pwait2(epoll, events, max, timeout, mask);
+    auto call = [&](const timespec* limit) -> int {
+      if (real::epoll_pwait2 != nullptr) return real::epoll_pwait2(epoll, events, max, limit, mask);
       errno = ENOSYS;
       return -1;
     };
-    if (!waits || !on_task()) return call();
-    if (mask != nullptr) return wait_with_mask(current_task(), mask, call);
-    BlockingRegion region;
-    return call();
+    return straight ? call(timeout) : wait_with_mask(current_task(), mask, deadline, call);
   }
-  uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   return static_cast<int>(answer(io::epoll_wait_until(epoll, events, max, deadline)));
 }

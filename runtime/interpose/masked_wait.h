@@ -8,21 +8,29 @@
 #include "interpose/entry.h"
 #include "signal/actions.h"
 #include "signal/task_signals.h"
+#include "sync/interruption.h"
 
 namespace wisp {
 
-// `call` makes the real call with `mask` and leaves errno. All is blocked from here to the call, so
-// that signals sent to the task meanwhile, and those that it holds already because its own mask
-// blocks them, are the kernel's pending ones when the call opens the mask.
+// `call` makes the real call with `mask`, and no longer than the time that it is given (null: for
+// ever), and leaves errno. All is blocked from here to the call, so that signals sent to the task
+// meanwhile, and those that it holds already because its own mask blocks them, are the kernel's
+// pending ones when the call opens the mask. deadline_ns: kForever = no limit.
 template <typename F>
-auto wait_with_mask(WispTask* task, const sigset_t* mask, F&& call) {
+auto wait_with_mask(WispTask* task, const sigset_t* mask, uint64_t deadline_ns, F&& call) {
   sigset_t all, before;
   memset(&all, 0xff, sizeof all);
   task_mask_change(task, SIG_SETMASK, &all, &before);
   auto waiting = [&] {
     BlockingRegion region;
     AwaitsSignals awaits(task, ~word_of(mask));
-    return call();
+    HandlersSince handlers;
+    for (;;) {
+      timespec left = deadline_ns != kForever ? time_left(deadline_ns) : timespec{};
+      auto result = call(deadline_ns != kForever ? &left : nullptr);
+      if (result >= 0 || !ended_for_another(handlers)) return result;
+      awaits.again();
+    }
   };
   auto result = waiting();
   int error = errno;

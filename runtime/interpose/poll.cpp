@@ -14,10 +14,6 @@ using namespace wisp;
 
 namespace {
 
-uint64_t deadline_in_ms(int ms) {
-  return ms < 0 ? kForever : monotonic_ns() + static_cast<uint64_t>(ms) * 1000000u;
-}
-
 inline bool is_zero(const timespec* t) { return t->tv_sec == 0 && t->tv_nsec == 0; }
 inline bool is_bad(const timespec* t) {
   return t->tv_sec < 0 || static_cast<unsigned long>(t->tv_nsec) >= 1000000000ul;
@@ -52,9 +48,10 @@ WISP_EXPORT int ppoll(pollfd* fds, nfds_t n, const timespec* timeout, const sigs
   n = static_cast<uint32_t>(n);
   bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
   if (polled_straight(fds, n) || !waits) return real::ppoll(fds, n, timeout, mask);
-  if (mask != nullptr)
-    return wait_with_mask(current_task(), mask, [&] { return real::ppoll(fds, n, timeout, mask); });
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
+  if (mask != nullptr)
+    return wait_with_mask(current_task(), mask, deadline,
+                          [&](const timespec* left) { return real::ppoll(fds, n, left, mask); });
   return static_cast<int>(answer(io::poll_until(fds, n, deadline)));
 }
 
@@ -93,9 +90,10 @@ WISP_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const ti
   if (interposing()) io::epoll_surrender_selected(n, in, out, except);
   bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
   if (!waits || !on_task()) return real::pselect(n, in, out, except, timeout, mask);
-  if (mask != nullptr)
-    return wait_with_mask(current_task(), mask,
-                          [&] { return real::pselect(n, in, out, except, timeout, mask); });
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
+  if (mask != nullptr)
+    return wait_with_mask(current_task(), mask, deadline, [&](const timespec* left) {
+      return real::pselect(n, in, out, except, left, mask);
+    });
   return static_cast<int>(answer(io::select_until(n, in, out, except, deadline)));
 }

@@ -24,6 +24,7 @@ int task_sigwait(WispTask* task, const sigset_t* set, siginfo_t* info, const tim
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   BlockingRegion region;
   AwaitsSignals awaits(task, word_of(set));
+  HandlersSince handlers;
   for (;;) {
     timespec left{}, *limit = nullptr;
     if (deadline != kForever) {
@@ -32,8 +33,12 @@ int task_sigwait(WispTask* task, const sigset_t* set, siginfo_t* info, const tim
     }
     siginfo_t got;
     int sig = real::sigtimedwait(set, &got, limit);
-    if (sig < 0) return -1;
-    if (!collect(task, sig, &got)) continue;  // for a task that was here before
+    if (sig < 0 && !ended_for_another(handlers)) return -1;
+    if (sig < 0 || !collect(task, sig, &got)) {  // for a task that was here before
+      awaits.again();
+      if (handlers.take() != AfterSignal::GoesOn) return error_answer(EINTR);
+      continue;
+    }
     if (info != nullptr) *info = got;
     return sig;
   }
@@ -49,7 +54,8 @@ int suspend(const sigset_t* mask) {
   real::ensure();
   WispTask* task = calling_task();
   if (task == nullptr) return real::sigsuspend(mask);
-  return wait_with_mask(task, mask, [&] { return real::sigsuspend(mask); });
+  return wait_with_mask(task, mask, kForever,
+                        [&](const timespec*) { return real::sigsuspend(mask); });
 }
 
 }  // namespace

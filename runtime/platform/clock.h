@@ -67,5 +67,9 @@ inline uint64_t to_ns(const timespec& ts) {
 uint64_t monotonic_deadline(clockid_t clock, const timespec& abstime);
 // Now + a relative time, with the same guards.
 uint64_t deadline_after(const timespec& reltime);
+// Now + milliseconds as poll(2) takes them: negative = kForever.
+inline uint64_t deadline_in_ms(int ms) {
+  return ms < 0 ? kForever : monotonic_ns() + static_cast<uint64_t>(ms) * 1000000u;
+}
 
 }  // namespace wisp

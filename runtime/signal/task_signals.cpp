@@ -25,12 +25,15 @@ bool is_directed(const siginfo_t* info) {
   return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &g_magic;
 }
 
+static uint64_t waiting_signals(const ThreadSelf& self) {
+  return self.pending_signals.load(std::memory_order_relaxed) |
+         self.held_signals.load(std::memory_order_relaxed);
+}
+
 bool is_for_task(const WispTask* task, const siginfo_t* info) {
   if (WISP_LIKELY(is_directed(info))) return true;
   if (WISP_LIKELY(info->si_code != SI_USER || info->si_pid != 0) || task == nullptr) return false;
-  uint64_t there = task->self->pending_signals.load(std::memory_order_relaxed) |
-                   task->self->held_signals.load(std::memory_order_relaxed);
-  return info->si_signo > 0 && (there & bit_of(info->si_signo)) != 0;
+  return info->si_signo > 0 && (waiting_signals(*task->self) & bit_of(info->si_signo)) != 0;
 }
 
 void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant) {
@@ -76,24 +79,38 @@ static SpinLock g_await_lock;
 static void send_awaited(WispTask* task, int sig) {
   SpinGuard guard(g_await_lock);
   if ((task->awaited_signals & ~task->sent_signals & bit_of(sig)) == 0) return;
+  // Taken already: the task was quicker than its sender.
+  if ((waiting_signals(*task->self) & bit_of(sig)) == 0) return;
   task->sent_signals |= bit_of(sig);
   send_directed(task->worker.load(std::memory_order_relaxed)->tid.load(std::memory_order_relaxed),
                 sig);
 }
 
-AwaitsSignals::AwaitsSignals(WispTask* task, uint64_t which) : task_(task) {
+AwaitsSignals::AwaitsSignals(WispTask* task, uint64_t which) : task_(task), which_(which) {
   {
     RuntimeEntry entry;
     SpinGuard guard(g_await_lock);
     outer_awaited_ = task->awaited_signals;
     outer_sent_ = task->sent_signals;
     task->awaited_signals = which;
-    // Under the lock: who has set its bit before finds it awaited, or its bit is found here.
-    task->sent_signals = push_to_kernel(task, which);
+    task->sent_signals = 0;
+    offer();
     given_up_.begin([](void* self) { static_cast<AwaitsSignals*>(self)->end(); }, this);
   }
   // Leaving the runtime has put them aside, as blocked; the handler wants to find them pending.
   unhold(*task->self, ~which);
+}
+
+// Under the lock: who has set its bit before finds it awaited, or its bit is found here.
+void AwaitsSignals::offer() { task_->sent_signals |= push_to_kernel(task_, which_); }
+
+void AwaitsSignals::again() {
+  {
+    RuntimeEntry entry;
+    SpinGuard guard(g_await_lock);
+    offer();
+  }
+  unhold(*task_->self, ~which_);
 }
 
 void AwaitsSignals::end() {

@@ -56,9 +56,16 @@ class AwaitsSignals {
   AwaitsSignals(const AwaitsSignals&) = delete;
   AwaitsSignals& operator=(const AwaitsSignals&) = delete;
 
+  // The call is made once more, since nothing that ended it was for the task. A sender may have
+  // been late: a signal that a handler had taken already was sent all the same, and what is sent
+  // counts as on its way. So all that waits for the task is sent again.
+  void again();
+
  private:
+  void offer();
   void end();
   WispTask* task_;
+  const uint64_t which_;
   uint64_t outer_awaited_, outer_sent_;
   Cleanup given_up_;  // by a handler that jumps out of the call
 };

@@ -1,6 +1,8 @@
 // What becomes of a call whose wait a signal has ended, or which a handler has met between its
 // steps (signal(7), "Interruption of system calls").
 #pragma once
+#include <errno.h>
+
 #include "scheduler/scheduler.h"
 
 namespace wisp {
@@ -37,6 +39,13 @@ class HandlersSince {
   const WispTask* task_;
   uint64_t seen_;
 };
+
+// Whether a call of the kernel's that failed was ended by a signal that was not this task's: it was
+// sent to another one, which has left this kernel thread meanwhile, and the entry has dropped it.
+// (Calls that the kernel restarts by itself do not show it.) Leaves errno.
+inline bool ended_for_another(HandlersSince& handlers) {
+  return errno == EINTR && handlers.take() == AfterSignal::GoesOn;
+}
 
 // Whether a call without any effect so far is to be begun anew. deadline_ns: kForever = no limit.
 inline bool begins_anew(AfterSignal after, uint64_t deadline_ns) {
