@@ -88,6 +88,9 @@ struct alignas(kCacheLine) WispTask {
   // by its own flow, which asks for them too (sync/interruption.h).
   static constexpr uint64_t kOneEndingHandler = uint64_t{1} << 32;
   std::atomic<uint64_t> handlers_begun{0};
+  // Signals that interrupted it and were another task's, which had just left the kernel thread: no
+  // handler ran for them. Its own flow's.
+  uint32_t stray_signals = 0;
   bool deep_part = false;               // dead: its stack may hold what deep calls have left
   std::atomic<uint32_t> join_state{0};  // sync/join.h
   bool block_used = false;              // the TLS block has had a thread before

@@ -180,7 +180,10 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
     unhold(self, ~bit_of(sig));
     Sent sent;
     // With more of them it is pending again, and comes when the handler returns.
-    if (!sent_take(task, sig, false, &sent)) return;
+    if (!sent_take(task, sig, false, &sent)) {
+      ++task->stray_signals;
+      return;
+    }
     if (const Action* a = action_for_delivery(sig)) run_directed(self, a, sig, info, sent, context);
     return;
   }
@@ -189,7 +192,10 @@ extern "C" void wisp_signal_entry(int sig, siginfo_t* info, void* context) {
     if (task == nullptr) return;
     if (!inside) {
       meant = *info;
-      if (!cpu_timer_due(task, sig, &meant)) return;
+      if (!cpu_timer_due(task, sig, &meant)) {
+        ++task->stray_signals;
+        return;
+      }
       info = &meant;
     }
   }
