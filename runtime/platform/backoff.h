@@ -2,7 +2,7 @@
 // the processor away, then sleeps. The sleep is what makes it end: sched_yield(2) only lets run
 // what the kernel considers due. A holder of lower priority never runs beside a yielding real-time
 // waiter, and once a waiter of ours that only yielded was on the processor for two minutes while
-// kernel threads starved (Linux 6.18; docs/compatibility.md, Real software).
+// kernel threads starved (Linux 6.18; docs/real-software.md).
 #pragma once
 #include "platform/compiler.h"
 #include "platform/kernel.h"

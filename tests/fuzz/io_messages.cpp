@@ -216,8 +216,8 @@ std::optional<Op> several(Model& m) {
                  : m.may_wait_in(i);
   });
   if (s < 0) return {};
-  // What ends a recvmmsg after the first message is for the next call: Wisp loses an error
-  // (docs/compatibility.md), and Linux keeps a signal as errno 512. So none waits for a second one.
+  // What ends a recvmmsg after the first message is for the next call, and Linux keeps a signal as
+  // errno 512. So none waits for a second one.
   int flags = sends ? 0 : m.random.one_in(2) ? MSG_WAITFORONE : MSG_DONTWAIT;
   Op op;
   op.text = text_of("%s s%d%s", sends ? "sendmmsg" : "recvmmsg", s, names_of(flags).c_str());
