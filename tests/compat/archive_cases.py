@@ -1,16 +1,17 @@
 """Cases of compat: class archives and ahead-of-time caches, made by one JVM and used by the next."""
 import zipfile
 
-from cases import case, compat
+import runs
+from cases import case
 
-Missing = compat.Missing
+Missing = runs.Missing
 
 
 def jar_of_cases(c):
     """An archive takes classes from jars, not from folders."""
     path = c.folder / "cases.jar"
     with zipfile.ZipFile(path, "w") as jar:
-        for name in sorted((compat.WORK / "classes").glob("*.class")):
+        for name in sorted((runs.WORK / "classes").glob("*.class")):
             jar.write(name, name.name)
     return path
 

@@ -9,13 +9,11 @@ import subprocess
 import time
 from pathlib import Path
 
-import sys
-
-compat = sys.modules.get("compat_tool") or sys.modules["__main__"]
+import runs
+from runs import Missing
 
 CASES = {}
-LIB = compat.WORK / "lib"
-Missing = compat.Missing
+LIB = runs.WORK / "lib"
 
 
 def case(name):
@@ -66,7 +64,7 @@ def jfr(c):
     text += f"recorded {recording.stat().st_size > 20000}\n"
     reader = c.tool("jfr")
     found = subprocess.run([reader, "summary", str(recording)], stdout=subprocess.PIPE, text=True,
-                           stderr=subprocess.DEVNULL, env=compat.jdks.plain_environment())
+                           stderr=subprocess.DEVNULL, env=runs.jdks.plain_environment())
     counts = dict(re.findall(r"^ (jdk\.\w+) +(\d+)", found.stdout, re.M))
     (c.folder / "counts").write_text(str(counts))
     for event in ("ThreadPark", "ThreadStart", "JavaMonitorEnter"):
@@ -75,7 +73,7 @@ def jfr(c):
         text += event + "\n"
     # Of our threads: the recorder's own are sampled too.
     printed = subprocess.run([reader, "print", "--events", "jdk.ExecutionSample", str(recording)], text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=compat.jdks.plain_environment())
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=runs.jdks.plain_environment())
     text += f"samples of the program {'ParkAndRun.work(' in printed.stdout}\n"
     return text
 
@@ -110,7 +108,7 @@ def chaining(c):
     found = sorted(Path(c.jdk.home).glob("**/libjsig.so"))
     if not found:
         raise Missing("this JDK has no libjsig.so")
-    preload = f"{found[0]}:{compat.LIBRARY}" if c.wisp else str(found[0])
+    preload = f"{found[0]}:{runs.LIBRARY}" if c.wisp else str(found[0])
     return "".join(c.java("Chaining", LIB / "libchaining.so", flags=[flag], env={"LD_PRELOAD": preload})
                    for flag in ("-Xint", "-XX:-OmitStackTraceInFastThrow"))
 
@@ -122,7 +120,7 @@ def allocator(name, file):
                       for p in sorted(Path(folder).glob(f"**/{file}"))), None)
         if found is None:
             raise Missing(f"no {file} here")
-        orders = ((found, compat.LIBRARY), (compat.LIBRARY, found)) if c.wisp else ((found,), (found,))
+        orders = ((found, runs.LIBRARY), (runs.LIBRARY, found)) if c.wisp else ((found,), (found,))
         return "".join(c.java("Soak", 4711, 40, env={"LD_PRELOAD": ":".join(map(str, order))}, timeout=240)
                        for order in orders)
     CASES[f"malloc-{name}"] = run
@@ -140,7 +138,7 @@ def daemon(c):
     if jsvc is None or not jar.exists():
         raise Missing("no jsvc here")
     out, pid = c.folder / "out", c.folder / "pid"
-    command = [jsvc, "-home", c.jdk.home, "-cp", f"{compat.WORK}/classes:{jar}", "-pidfile", str(pid),
+    command = [jsvc, "-home", c.jdk.home, "-cp", f"{runs.WORK}/classes:{jar}", "-pidfile", str(pid),
                "-outfile", str(out), "-errfile", "&1"]
     if c.wisp:
         command.append(f"-Dcom.alibaba.wisp.carrierEngines={c.carriers}")

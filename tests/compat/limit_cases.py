@@ -5,7 +5,8 @@ import resource
 import time
 from pathlib import Path
 
-from cases import CASES, SMALL, Missing, case, compat, without_log
+import runs
+from cases import CASES, SMALL, Missing, case, without_log
 
 
 def limited(which, value):
@@ -77,7 +78,7 @@ def idle_connections(c):
         return expected  # it is known anyway
     text = c.java("wisp.it.cases.sockets.IdleConnections", count, timeout=480,
                   flags=["-Xss256k", "-Xmx512m", "-XX:+UseSerialGC", *(["-Dwisp.it.wisp=true"] if c.wisp else [])])
-    return expected if not c.wisp and text == f"exit {compat.SKIPPED}\n" else text
+    return expected if not c.wisp and text == f"exit {runs.SKIPPED}\n" else text
 
 
 def pids_group(limit):

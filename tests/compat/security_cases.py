@@ -7,7 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cases import CASES, SMALL, Missing, case, compat, simple
+import runs
+from cases import CASES, SMALL, Missing, case, simple
 
 
 simple("sec-children", "Children")
@@ -32,15 +33,15 @@ def of_another_user(c, mode):
     folders = sorted({str(lib.parent) for lib in real.glob("**/*.so")})
     try:
         shutil.copytree(real, home / "jdk", symlinks=True, ignore=shutil.ignore_patterns("jmods", "src.zip"))
-        shutil.copytree(compat.WORK / "classes", home / "classes")
-        library = shutil.copy(compat.LIBRARY, home) if c.wisp else ""
+        shutil.copytree(runs.WORK / "classes", home / "classes")
+        library = shutil.copy(runs.LIBRARY, home) if c.wisp else ""
         subprocess.run(["chown", "-R", "54322:54322", home], check=True)
         subprocess.run(["chmod", "-R", "a+rX", home], check=True)
         java = home / "jdk/bin/java"
         java.chmod(mode)
         folders = [folder.replace(str(real), str(home / "jdk")) for folder in folders]
         script = PRELOADED.format(folders=" ".join(map(str, folders)), library=library)
-        env = compat.jdks.plain_environment() | ({"WISP": "1", "WISP_STATS": "1", "WISP_VERBOSE": "1"}
+        env = runs.jdks.plain_environment() | ({"WISP": "1", "WISP_STATS": "1", "WISP_VERBOSE": "1"}
                                     if c.wisp else {})
         child = subprocess.Popen(["unshare", "--mount", "sh", "-c", script, "sh", str(java), *SMALL, "-cp",
                                   str(home / "classes"), "Privileged"], env=env, cwd="/", stdin=subprocess.PIPE,
@@ -80,7 +81,7 @@ def hostile(c):
     wishes += [{"WISP_CHAOS": long}, {"WISP_VERBOSE": long}, {"WISP_STATS": "1" + long}, {"WISP_JDKS": long},
                {"WISP_REEXEC": "1"},
                {"JAVA_TOOL_OPTIONS": "-Dcom.alibaba.wisp.stacksize=" + "9" * 3000},
-               {"LD_PRELOAD": f"{compat.LIBRARY}:{compat.LIBRARY} {compat.LIBRARY}"},
+               {"LD_PRELOAD": f"{runs.LIBRARY}:{runs.LIBRARY} {runs.LIBRARY}"},
                {f"WISP_{i}": str(i) for i in range(300)}]
     text, said = "", []
     for number, wish in enumerate(wishes):
@@ -104,7 +105,7 @@ REFUSED = {
 
 def refused(calls):
     def run(c):
-        prefix = [sys.executable, str(compat.ROOT / "tests/refuse.py"), calls]
+        prefix = [sys.executable, str(runs.ROOT / "tests/refuse.py"), calls]
         return "".join(c.java(*program, prefix=prefix, timeout=240) for program in (
             ("Soak", 4711, 20), ("wisp.it.cases.process.ManyChildren",), ("wisp.it.cases.file.ColdReads",)))
     return run

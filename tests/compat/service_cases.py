@@ -7,7 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from cases import LIB, Missing, case, compat, without_log
+import runs
+from cases import LIB, Missing, case, without_log
 
 
 def running(c, *args, flags=(), main="ParkAndRun"):
@@ -17,10 +18,10 @@ def running(c, *args, flags=(), main="ParkAndRun"):
 
 def tool(c, *command, timeout=60):
     asked = subprocess.Popen([str(w) for w in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             env=compat.jdks.plain_environment(), start_new_session=True)
-    compat.lower(asked)
+                             env=runs.jdks.plain_environment(), start_new_session=True)
+    runs.lower(asked)
     try:
-        return compat.patiently(asked, timeout)[0], asked.returncode
+        return runs.patiently(asked, timeout)[0], asked.returncode
     except subprocess.TimeoutExpired:
         os.killpg(asked.pid, signal.SIGKILL)
         return asked.communicate()[0], f"no answer within {timeout} s"
@@ -143,8 +144,8 @@ def jdb(c):
               ("cont", f"{stepped}|exited|disconnected"), ("cont", "exited|disconnected")]
     d = subprocess.Popen([debugger, "-connect", f"com.sun.jdi.SocketAttach:hostname=127.0.0.1,port={port}"],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         env=compat.jdks.plain_environment(), start_new_session=True)
-    compat.lower(d)
+                         env=runs.jdks.plain_environment(), start_new_session=True)
+    runs.lower(d)
     c.watched(d)
     os.set_blocking(d.stdout.fileno(), False)
     out, done = "", []
