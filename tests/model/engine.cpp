@@ -1,4 +1,4 @@
-// The search: fibers, which step comes next, which states were seen. See engine.h.
+// The search: which step comes next, and which executions are left to try. See engine.h.
 #include "engine.h"
 
 #include <stdio.h>
@@ -18,55 +18,6 @@ Engine::~Engine() {
     delete t;
   }
   free(arena_);
-}
-
-// --- fibers. ucontext makes the first entry; after that only _setjmp/_longjmp, which need no
-// system call. A fiber whose execution was abandoned is simply restarted at its base.
-void Engine::fiber_main() {
-  _setjmp(g_engine->threads_[g_engine->current_]->base);
-  Engine* e = g_engine;
-  e->test_->bodies_[e->current_].run();
-  e->threads_[e->current_]->pending = Pending{Op::Done};
-  _longjmp(e->engine_, 1);
-}
-
-void Engine::start_fiber(int index) {
-  Thread* t = threads_[index];
-  current_ = index;
-  if (_setjmp(engine_) == 0) {
-    if (t->stack != nullptr) _longjmp(t->base, 1);
-    t->stack = static_cast<char*>(mmap(nullptr, Thread::kStack, PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (t->stack == MAP_FAILED) abort();
-    getcontext(&t->context);
-    t->context.uc_stack.ss_sp = t->stack;
-    t->context.uc_stack.ss_size = Thread::kStack;
-    t->context.uc_link = nullptr;
-    makecontext(&t->context, fiber_main, 0);
-    setcontext(&t->context);
-  }
-  current_ = kOutside;
-}
-
-void Engine::resume(int thread) {
-  current_ = thread;
-  threads_[thread]->settled = threads_[thread]->pushed;
-  if (_setjmp(engine_) == 0) _longjmp(threads_[thread]->resume, 1);
-  current_ = kOutside;
-}
-
-void Engine::visible(const Pending& pending) {
-  if (current_ == kOutside) return;
-  Thread* t = threads_[current_];
-  t->pending = pending;
-  if (_setjmp(t->resume) == 0) _longjmp(engine_, 1);
-}
-void Engine::visible(Op op, int loc, Site at) {
-  Pending p;
-  p.op = op;
-  p.loc = loc;
-  p.at = at;
-  visible(p);
 }
 
 // --- what can happen next
@@ -141,35 +92,6 @@ void Engine::options_at(std::vector<int>& out) const {
       out.push_back(2 * i);
 }
 
-uint64_t Engine::hash_watched() const {
-  uint64_t h = 0;
-  for (auto& [data, size] : watched_)
-    for (size_t i = 0; i < size; i += 8) {
-      uint64_t word = 0;
-      memcpy(&word, data + i, size - i < 8 ? size - i : 8);
-      h = mix(h, word);
-    }
-  return h;
-}
-
-uint64_t Engine::key() const {
-  uint64_t h = hash_watched();
-  for (const Location& l : locations_) h = mix(mix(h, l.stamp), static_cast<uint64_t>(l.dead_by));
-  for (const Thread* t : threads_) {
-    h = mix(mix(h, t->history), t->woken);
-    for (int i = 0; i < t->buffered; ++i)
-      h = mix(mix(h, static_cast<uint64_t>(t->buffer[i].loc)), t->buffer[i].stamp);
-    h = mix(h, static_cast<uint64_t>(t->buffered));
-    if (t->pending.op == Op::Membarrier)
-      for (size_t j = 0; j < t->barrier.size(); ++j)
-        h = mix(h, t->barrier[j] > threads_[j]->flushed ? t->barrier[j] - threads_[j]->flushed : 0);
-  }
-  for (int s : sleepers_) h = mix(h, static_cast<uint64_t>(s) + 1);
-  if (options_.preemptions >= 0)
-    h = mix(mix(h, static_cast<uint64_t>(last_)), static_cast<uint64_t>(preempted_));
-  return h;
-}
-
 uint32_t Engine::decide(uint32_t n) {
   if (n <= 1) return 0;
   if (depth_ == choices_.size()) choices_.push_back({0, n});
@@ -197,24 +119,6 @@ void Engine::note_write(int loc) {
   if (thread == w.thread && locks == w.locks) return;
   guess_was_wrong_ = true;
   w = {thread, locks};
-}
-
-bool HashSet::insert(uint64_t key) {
-  if (key == 0) key = 1;
-  size_t mask = table_.size() - 1, i = key & mask;
-  for (; table_[i] != 0; i = (i + 1) & mask)
-    if (table_[i] == key) return false;
-  table_[i] = key;
-  if (++size_ * 3 < table_.size() * 2) return true;
-  std::vector<uint64_t> old(table_.size() * 2, 0);
-  old.swap(table_);
-  mask = table_.size() - 1;
-  for (uint64_t k : old) {
-    if (k == 0) continue;
-    for (i = k & mask; table_[i] != 0;) i = (i + 1) & mask;
-    table_[i] = k;
-  }
-  return true;
 }
 
 void Engine::flush(int thread) {

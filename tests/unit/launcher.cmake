@@ -2,8 +2,10 @@
 include(${CMAKE_SOURCE_DIR}/runtime/jvm/options.cmake)
 add_library(wisp_options_for_tests STATIC ${WISP_OPTION_SOURCES})
 wisp_runtime_library(wisp_options_for_tests)
+set(_more_of_options_fuzz unit/options_garbage_test.cpp)
 foreach(name rules arg_tokens options options_fuzz processors)
-  wisp_unit_test(${name}_test SOURCES unit/${name}_test.cpp LIBS wisp_options_for_tests ONE_THREAD)
+  wisp_unit_test(${name}_test SOURCES unit/${name}_test.cpp ${_more_of_${name}}
+    LIBS wisp_options_for_tests ONE_THREAD)
 endforeach()
 
 # What `wisp java` hands on, against what it was given.
