@@ -1,14 +1,19 @@
 package wisp.it.cases.servers;
 
+import static wisp.it.cases.servers.GrpcService.BLOCK;
+import static wisp.it.cases.servers.GrpcService.BLOCKED;
+import static wisp.it.cases.servers.GrpcService.BLOCKED_CALLS;
+import static wisp.it.cases.servers.GrpcService.BLOCKS;
+import static wisp.it.cases.servers.GrpcService.ECHO;
+import static wisp.it.cases.servers.GrpcService.SUM;
+import static wisp.it.cases.servers.GrpcService.TOLD;
+import static wisp.it.cases.servers.GrpcService.WAITS;
+
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
-import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
-import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.Server;
-import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
@@ -20,25 +25,14 @@ import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
-import io.grpc.stub.ServerCalls;
-import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import java.io.ByteArrayInputStream;
-import java.io.DataInputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.util.Iterator;
-import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import wisp.it.Kit;
 import wisp.it.WispCase;
 
@@ -48,16 +42,6 @@ import wisp.it.WispCase;
  */
 @WispCase(carriers = {1, 2}, timeoutSeconds = 120, flags = "24-99: --enable-native-access=ALL-UNNAMED")
 public final class Grpc {
-    private static final int BLOCK = 20_000;
-    private static final int BLOCKED_CALLS = 15;
-    private static final MethodDescriptor<byte[], byte[]> SUM = method("Sum", MethodType.UNARY);
-    private static final MethodDescriptor<byte[], byte[]> BLOCKED = method("Blocked", MethodType.UNARY);
-    private static final MethodDescriptor<byte[], byte[]> BLOCKS = method("Blocks", MethodType.SERVER_STREAMING);
-    private static final MethodDescriptor<byte[], byte[]> ECHO = method("Echo", MethodType.BIDI_STREAMING);
-    /** By the number in the request: that its call waits in the server, and that it has been told of its end. */
-    private static final List<Semaphore> WAITS = semaphores();
-    private static final List<Semaphore> TOLD = semaphores();
-
     public static void main(String[] args) throws Exception {
         Kit.say("native epoll: %b, BoringSSL: %b", Epoll.isAvailable(), OpenSsl.isAvailable());
         run(null);
@@ -69,7 +53,7 @@ public final class Grpc {
     private static void run(Certificate certificate) throws Exception {
         ExecutorService workers = Executors.newFixedThreadPool(20);
         NettyServerBuilder builder = NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
-                .executor(workers).addService(service());
+                .executor(workers).addService(GrpcService.service());
         if (certificate != null) {
             builder.sslContext(GrpcSslContexts
                     .configure(SslContextBuilder.forServer(certificate.key(), certificate.certificate())).build());
@@ -97,10 +81,6 @@ public final class Grpc {
         return builder.sslContext(GrpcSslContexts.forClient().trustManager(certificate.certificate()).build()).build();
     }
 
-    private static List<Semaphore> semaphores() {
-        return Stream.generate(() -> new Semaphore(0)).limit(BLOCKED_CALLS).collect(Collectors.toList());
-    }
-
     private static void await(Semaphore semaphore) throws InterruptedException {
         Kit.check("it happens", semaphore.tryAcquire(300, TimeUnit.SECONDS));
     }
@@ -108,95 +88,6 @@ public final class Grpc {
     private static void end(ManagedChannel channel) throws InterruptedException {
         channel.shutdown();
         Kit.check("the channel ends", channel.awaitTermination(300, TimeUnit.SECONDS));
-    }
-
-    private static MethodDescriptor<byte[], byte[]> method(String name, MethodType type) {
-        MethodDescriptor.Marshaller<byte[]> bytes = new MethodDescriptor.Marshaller<byte[]>() {
-            @Override
-            public InputStream stream(byte[] value) {
-                return new ByteArrayInputStream(value);
-            }
-
-            @Override
-            public byte[] parse(InputStream stream) {
-                try {
-                    byte[] value = new byte[stream.available()];
-                    new DataInputStream(stream).readFully(value);
-                    return value;
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            }
-        };
-        return MethodDescriptor.newBuilder(bytes, bytes).setType(type).setFullMethodName("wisp.Test/" + name).build();
-    }
-
-    private static ServerServiceDefinition service() {
-        return ServerServiceDefinition.builder("wisp.Test")
-                .addMethod(SUM, ServerCalls.asyncUnaryCall((request, response) -> answer(response, Http.sum(request))))
-                .addMethod(BLOCKED, ServerCalls.asyncUnaryCall((request, response) -> block(request[0])))
-                .addMethod(BLOCKS, ServerCalls.asyncServerStreamingCall(
-                        (request, response) -> pump(request, (ServerCallStreamObserver<byte[]>) response)))
-                .addMethod(ECHO, ServerCalls.asyncBidiStreamingCall(response -> new Back(response))).build();
-    }
-
-    private static void answer(StreamObserver<byte[]> response, String text) {
-        response.onNext(text.getBytes());
-        response.onCompleted();
-    }
-
-    /** Until it is told that nobody waits for the answer any more. */
-    private static void block(int number) {
-        CountDownLatch over = new CountDownLatch(1);
-        Context.current().addListener(context -> over.countDown(), Runnable::run);
-        WAITS.get(number).release();
-        Kit.failing(() -> Kit.check("told", over.await(300, TimeUnit.SECONDS))).run();
-        TOLD.get(number).release();
-    }
-
-    /** As many blocks as asked for, each when the transport has room for it. */
-    private static void pump(byte[] request, ServerCallStreamObserver<byte[]> response) {
-        int count = Integer.parseInt(new String(request));
-        response.setOnReadyHandler(new Runnable() {
-            private int sent;
-
-            @Override
-            public void run() {
-                while (response.isReady() && sent < count) {
-                    response.onNext(Http.bytes(sent++, BLOCK));
-                    if (sent == count) {
-                        response.onCompleted();
-                    }
-                }
-            }
-        });
-    }
-
-    /** Sends back what comes; asks for the next one only then. */
-    private static final class Back implements StreamObserver<byte[]> {
-        private final ServerCallStreamObserver<byte[]> response;
-
-        Back(StreamObserver<byte[]> response) {
-            this.response = (ServerCallStreamObserver<byte[]>) response;
-            this.response.disableAutoRequest();
-            this.response.request(1);
-        }
-
-        @Override
-        public void onNext(byte[] value) {
-            response.onNext(value);
-            response.request(1);
-        }
-
-        @Override
-        public void onError(Throwable e) {
-            // The client is gone.
-        }
-
-        @Override
-        public void onCompleted() {
-            response.onCompleted();
-        }
     }
 
     private static void unary(ManagedChannel channel) throws Exception {
