@@ -6,12 +6,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <regex>
 #include <string>
 #include <vector>
 
 namespace wisp_test {
 
 inline const std::string kCommand = WISP_TREE "/bin/wisp";
+
+inline bool matches(const std::string& text, const std::string& pattern) {
+  return std::regex_search(text, std::regex(pattern));
+}
 
 // Runs a class that prints "ready" and ends when its stdin does; killed with this object.
 class ConvertedJvm {

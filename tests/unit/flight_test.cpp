@@ -1,143 +1,12 @@
-// The stall finder, and the events that Flight Recorder gets, on real JVMs: JDK 8 to 25, Flight
-// Recorder where the JDK has it and a `jfr` to read it.
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
+// The events that Flight Recorder gets, on real JVMs: JDK 8 to 25, where the JDK has it and a `jfr`
+// to read it. (flight_stall_test.cpp: the stall finder.)
 #include <algorithm>
-#include <fstream>
-#include <regex>
-#include <sstream>
 
-#include "launcher/spawn.h"
-#include "unit/converted_jvm.h"
+#include "unit/recorded_jvm.h"
 
 using namespace wisp_test;
 
 namespace {
-
-const std::vector<std::string> kClassPath = {"-cp", OBSERVE_CLASSES, "FlightWorkload"};
-
-std::vector<std::string> workload(const std::vector<std::string>& args) {
-  std::vector<std::string> all = kClassPath;
-  all.insert(all.end(), args.begin(), args.end());
-  return all;
-}
-
-std::string file(const std::string& name) {
-  std::ifstream in(name);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-bool matches(const std::string& text, const std::string& pattern) {
-  return std::regex_search(text, std::regex(pattern));
-}
-
-// Waits until the file has it; what it has then.
-std::string file_with(const std::string& name, const std::string& pattern) {
-  std::string text;
-  for (int i = 0; i < 600; ++i) {
-    text = file(name);
-    if (matches(text, pattern)) break;
-    usleep(100'000);
-  }
-  return text;
-}
-
-class Flight : public testing::TestWithParam<std::string> {};
-
-const std::string kStallMs = "-Dcom.alibaba.wisp.stallMs=";
-
-TEST_P(Flight, AStallInNativeCodeIsNamed) {
-  std::string fifo = scratch() + "/fifo", errors = scratch() + "/errors";
-  unlink(fifo.c_str());
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  ConvertedJvm jvm(GetParam(), {kStallMs + "200"}, workload({"native", fifo}), errors);
-  // Frames, and what holds it up: open(2) or openat(2) of a named pipe, which no writer has. On a
-  // busy machine others may be told of as well.
-  std::string text = file_with(errors, "FlightWorkload.openFifo\\(FlightWorkload.java");
-  EXPECT_TRUE(
-      matches(text,
-              "wisp: stall: \"blocked-native\" #\\d+, task \\d+, nid 0x[0-9a-f]{6}, has run "
-              "\\d+ ms without giving way, [a-z0-9 ]+; in native code, asleep in the kernel"))
-      << text;
-  EXPECT_TRUE(matches(text, "wisp:     at .*FileInputStream.open0?\\(Native Method\\)\n")) << text;
-  EXPECT_TRUE(matches(text, "wisp:     at .*FlightWorkload.openFifo\\(FlightWorkload.java"))
-      << text;
-  // It is told when it is over.
-  int writer = open(fifo.c_str(), O_WRONLY | O_NONBLOCK);
-  EXPECT_GE(writer, 0);
-  text = file_with(errors, "went on after \\d+ ms");
-  EXPECT_TRUE(matches(text, "stall: #\\d+, task \\d+, went on after \\d+ ms\n")) << text;
-  close(writer);
-}
-
-TEST_P(Flight, AStallInJavaIsNamed) {
-  std::string errors = scratch() + "/errors";
-  ConvertedJvm jvm(GetParam(), {kStallMs + "200"}, workload({"spin"}), errors);
-  std::string text = file_with(errors, "at .*FlightWorkload.spin");
-  EXPECT_TRUE(matches(text, "wisp: stall: \"spinner\" #\\d+, task \\d+, .*; in Java code, "))
-      << text;
-  EXPECT_TRUE(matches(text, "wisp:     at .*FlightWorkload.spin")) << text;
-}
-
-TEST_P(Flight, AWellBehavedProgramHasNoStalls) {
-  std::string errors = scratch() + "/errors";
-  ConvertedJvm jvm(GetParam(), {kStallMs + "1000"}, workload({"good"}), errors);
-  usleep(2'500'000);
-  EXPECT_EQ(jvm.finish(), 0);
-  EXPECT_FALSE(contains(file(errors), "stall")) << file(errors);
-}
-
-TEST_P(Flight, WithoutTheOptionNobodyLooks) {
-  std::string errors = scratch() + "/errors";
-  ConvertedJvm jvm(GetParam(), {}, workload({"spin"}), errors);
-  usleep(500'000);
-  // Nor is there a thread that could. (A new one has its name only when it runs.)
-  Result threads;
-  for (int i = 0; i < 600 && !contains(threads.out, "wisp-statistics"); ++i, usleep(100'000))
-    threads = spawn({.args = {"/bin/sh", "-c", "cat /proc/" + jvm.pid() + "/task/*/comm"}});
-  EXPECT_FALSE(contains(threads.out, "wisp-jvm-obs")) << threads.out;
-  EXPECT_TRUE(contains(threads.out, "wisp-statistics")) << threads.out;
-  EXPECT_FALSE(contains(file(errors), "stall")) << file(errors);
-}
-
-// ---- Flight Recorder -------------------------------------------------------------------------
-
-std::string tool(const std::string& home, const char* name) { return home + "/bin/" + name; }
-bool has(const std::string& home, const char* name) {
-  return access(tool(home, name).c_str(), X_OK) == 0;
-}
-
-Result print(const std::string& home, const std::string& recording, const std::string& events) {
-  return spawn({.args = {tool(home, "jfr"), "print", "--json", "--stack-depth", "20", "--events",
-                         events, recording}});
-}
-
-// Ends with 0 if of the events in `json` the Python statements over `e`, a list of (type, values),
-// hold; with 3 if what `need` asks for is not there, as when the recording was too short.
-Result check(const std::string& json, const std::string& statements) {
-  return spawn(
-      {.args = {"/usr/bin/python3", "-c",
-                "import json,sys\nd=json.load(sys.stdin)['recording']['events']\n"
-                "e=[(x['type'],x['values']) for x in d]\n"
-                "def of(t): return [v for n,v in e if n=='wisp.'+t or n=='jdk.'+t]\n"
-                "def java(v): return (v or {}).get('javaName')\n"
-                "def need(x,*why):\n"
-                "  if not x: print('not there:',*why,file=sys.stderr); sys.exit(3)\n"
-                "def secs(v): return float(v['duration'][2:-1]) if v['duration'][:2]=='PT' "
-                "and 'M' not in v['duration'] else 99\n"
-                "def at(v): s=v['startTime']; return "
-                "float(s[11:13])*3600+float(s[14:16])*60+float(s[17:26])\n" +
-                    statements},
-       .input = json});
-}
-
-// How long to record: on a busy machine a thread of the JVM may be kept waiting for seconds, and
-// what is looked for does not happen meanwhile. So, where something is not there, once more and
-// longer.
-constexpr int kSeconds[] = {5, 15, 40};
 
 // What is true of a recording of the workload "mixed", whoever started it.
 const char kMixed[] = R"(
@@ -266,46 +135,6 @@ TEST_P(Flight, EventsDoNotRegisterThemselves) {
   EXPECT_TRUE(contains(result.out, "early [] later [")) << result.all();
   EXPECT_TRUE(matches(result.out, "later .*wisp.CarrierStatistics.*wisp.TaskStart"))
       << result.all();
-}
-
-TEST_P(Flight, AStallIsRecorded) {
-  if (!has(GetParam(), "jfr")) GTEST_SKIP() << "no jfr in this JDK";
-  std::string fifo = scratch() + "/fifo", recording = scratch() + "/stall.jfr";
-  Result checked;
-  for (int seconds : kSeconds) {
-    unlink(fifo.c_str());
-    unlink(recording.c_str());
-    ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-    ConvertedJvm jvm(GetParam(), {"-XX:StartFlightRecording=filename=" + recording},
-                     workload({"native", fifo}));
-    usleep(static_cast<useconds_t>(seconds) * 600'000);
-    // It is there when the thread has come to open the other end.
-    int writer = -1;
-    for (int i = 0; i < 60'000 && writer < 0; ++i, usleep(1000))
-      writer = open(fifo.c_str(), O_WRONLY | O_NONBLOCK);
-    EXPECT_GE(writer, 0);
-    usleep(static_cast<useconds_t>(seconds) * 200'000);
-    close(writer);
-    ASSERT_EQ(jvm.finish(), 0);
-    Result json = print(GetParam(), recording, "wisp.Stall");
-    ASSERT_EQ(json.exit, 0) << json.err;
-    checked = check(json.out, R"(
-mine=[v for v in of('Stall') if v['threadName']=='blocked-native']
-found=[v for v in mine if not v['over']]; over=[v for v in mine if v['over']]
-need(found and over and secs(over[0])>=1, mine)
-assert len(found)==1 and len(over)==1, mine
-f,o=found[0],over[0]
-assert 'FileInputStream.open' in f['javaStack'] and 'FlightWorkload.openFifo' in f['javaStack'], f
-assert f['inNativeCode'] and f['kernelState'] in 'SD' and f['systemCall']>=0, f
-assert java(f['thread'])=='blocked-native' and 0.1<=secs(f)<secs(o), mine
-assert 1<=secs(o)<200, mine
-# Both begin when it began: the recorder's clock is told from ours.
-apart=abs(float(f['startTime'][17:26])-float(o['startTime'][17:26]))
-assert min(apart,60-apart)<0.05, mine
-)");
-    if (checked.exit != 3) break;
-  }
-  EXPECT_EQ(checked.exit, 0) << checked.err;
 }
 
 TEST_P(Flight, RecordedOnDemandWithSettings) {

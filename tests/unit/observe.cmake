@@ -19,6 +19,7 @@ if(TARGET wisp AND TARGET libwisp AND WISP_JAVAC AND TARGET launcher_test_tree)
   add_custom_target(observe_test_classes ALL
     DEPENDS ${_classes}/ObserveWorkload.class ${_classes}/RecordWorkload.class ${_classes}/EarlyEvents.class)
   set(_more_of_observe unit/observe_trace_test.cpp unit/observe_top_test.cpp)
+  set(_more_of_flight unit/flight_stall_test.cpp)
   foreach(_name observe flight)
     wisp_unit_test(wisp_${_name}_test SOURCES unit/${_name}_test.cpp ${_more_of_${_name}} launcher/spawn.cpp
       LIBS wisp_options_for_tests)

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <regex>
 
 #include "launcher/spawn.h"
 #include "unit/converted_jvm.h"
@@ -42,10 +41,6 @@ Result until(Ask&& ask, Good&& good) {
   }
 }
 inline bool ended_well(const Result& result) { return result.exit == 0; }
-
-inline bool matches(const std::string& text, const std::string& pattern) {
-  return std::regex_search(text, std::regex(pattern));
-}
 
 // The workload's threads are started, but have they come to their waits? The last two to start
 // play.
