@@ -13,6 +13,7 @@ struct AttachAnswer {
   std::string text;  // the answer, or why there is none
 };
 
+// Takes timeout_ms in all, at the most; with 0 the JVM is not asked.
 AttachAnswer attach_thread_dump(const Process& process, int timeout_ms);
 
 }  // namespace wisp

@@ -114,14 +114,14 @@ std::string objection(const fs::path& output) {
   return error ? error.message() : "exists and was not made by wisp";
 }
 
-}  // namespace
-
 // Followed as far as it exists. The JDK's own home is canonical.
 bool lies_in(const fs::path& path, const std::string& home) {
   std::error_code error;
   fs::path real = fs::weakly_canonical(path, error);
   return !error && (real.string() + "/").starts_with(home + "/");
 }
+
+}  // namespace
 
 int make_jdk_home(const JdkHomeRequest& request) {
   std::optional<Jdk> jdk = jdk_at(request.source);

@@ -43,21 +43,22 @@ class ObserveCommands {
 struct StatRequest {
   int pid;
   bool json, openmetrics, tasks;
-  double interval;  // 0: once
+  double interval;  // seconds; 0: once
   long count;       // 0: until it ends
 };
 struct TraceRequest {
   int pid;                        // or
   std::vector<std::string> java;  // the words behind --, to be run and recorded
-  double seconds;                 // 0: until it ends
+  double seconds;                 // 0: until the program ends
   uint32_t buffer_kib;
   std::string output;  // empty: wisp-trace-PID.json
 };
+// Each prints its answer, or on stderr why there is none, and returns the exit code.
 int run_trace(const TraceRequest& request);
 int run_trace_report(const std::string& file, const std::string& output);
 int run_ps(bool json);
 int run_stat(const StatRequest& request);
-int run_top(int pid, double interval);
+int run_top(int pid, double interval);  // seconds between two screens
 int run_jstack(int pid, bool json, int timeout_ms);
 
 }  // namespace wisp

@@ -37,6 +37,7 @@ class Process {
   int directory_ = -1;
 };
 
+// In ascending order; none where /proc cannot be read.
 std::vector<int> all_pids();
 // 0: not a positive number of a sane size.
 int parse_pid(const std::string& text);

@@ -21,6 +21,7 @@ struct ThreadDump {
   std::vector<std::string> after;  // JNI references, deadlocks
 };
 
+// Any text: what is no thread's stands in `before` or `after`.
 ThreadDump parse_thread_dump(const std::string& text);
 
 }  // namespace wisp

@@ -20,6 +20,12 @@ LibcLayout libc;
 
 namespace {
 
+// Null when there is none.
+void* libc_symbol(const char* name) {
+  void* address = dlsym(RTLD_NEXT, name);
+  return address != nullptr ? address : dlsym(RTLD_DEFAULT, name);
+}
+
 struct Field {
   uint32_t bits;
   uint32_t count;
@@ -160,11 +166,6 @@ size_t find_own_resolver() {
 }
 
 }  // namespace
-
-void* libc_symbol(const char* name) {
-  void* address = dlsym(RTLD_NEXT, name);
-  return address != nullptr ? address : dlsym(RTLD_DEFAULT, name);
-}
 
 bool libc_layout_probe(const char** why) {
   Finder finder;

@@ -58,9 +58,6 @@ extern LibcLayout libc __attribute__((visibility("hidden")));
 // Fills `libc`. On false *why says, in words for a user, what is missing or implausible.
 bool libc_layout_probe(const char** why);
 
-// dlsym(RTLD_NEXT), then dlsym(RTLD_DEFAULT); null when there is none.
-void* libc_symbol(const char* name);
-
 template <typename T>
 T& at(uintptr_t base, ptrdiff_t offset) {
   return *reinterpret_cast<T*>(base + static_cast<uintptr_t>(offset));

@@ -44,6 +44,7 @@ bool thread_block_create_in(Stack* stack, ThreadBlock* block, uint32_t tid);
 // prefer a free list and thread_block_reset().
 void thread_block_destroy(ThreadBlock* block);
 
+// What pthread functions of libc take for the block's tid; `tid` as for thread_block_create.
 void thread_block_set_tid(const ThreadBlock& block, uint32_t tid);
 uint32_t thread_block_tid(const ThreadBlock& block);
 

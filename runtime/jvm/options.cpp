@@ -150,6 +150,44 @@ const char* own_agent_options(const char* option) {
   return starts_with(base, "libwisp.so=") ? end + 1 : nullptr;
 }
 
+// One option as the JVM sees it ("-XX:+UseWisp2", "-Dcom.alibaba.wisp.…=…"), if Wisp reads it.
+void apply_jvm(Options* options, const char* option, const char* origin, Report* report) {
+  if (is_use_wisp2(option)) {
+    options->enabled = strcmp(option, kOn) == 0;
+    options->use_wisp2_seen = true;
+    return;
+  }
+  if (starts_with(option, "-XX:ActiveProcessorCount=")) {
+    set_active_processor_count(options, strchr(option, '=') + 1);
+    return;
+  }
+  if (strcmp(option, "-XX:-UseContainerSupport") == 0 ||
+      strcmp(option, "-XX:+UseContainerSupport") == 0) {
+    options->container_support = option[4] == '+';
+    return;
+  }
+  if (const char* list = own_agent_options(option)) {
+    options_apply_list(options, list, "-agentpath", report);
+    return;
+  }
+  if (!starts_with(option, kPropertyPrefix)) return;
+  const char* property = option + kPropertyPrefixLength;
+  size_t length = strcspn(property, "=");
+  for (const Setting& setting : kSettings) {
+    if (strlen(setting.property) != length || memcmp(setting.property, property, length) != 0) {
+      continue;
+    }
+    char name[160];
+    // Where it stands matters only when it is not where one would look first.
+    bool elsewhere = strcmp(origin, "command line") != 0;
+    snprintf(name, sizeof name, "%s%s%s%s", elsewhere ? Shown(origin).text : "",
+             elsewhere ? ": " : "", kPropertyPrefix, setting.property);
+    setting.set(options, property[length] == '=' ? property + length + 1 : "", name, report);
+    return;
+  }
+  // Else another of Dragonwell's properties; the program may read it itself.
+}
+
 struct Gathering {
   Options* options;
   Report* report;
@@ -159,7 +197,7 @@ struct Gathering {
 void visit(void* context, const char* option, const char* origin) {
   auto* gathering = static_cast<Gathering*>(context);
   if (gathering->ignore_agent && own_agent_options(option) != nullptr) return;
-  options_apply_jvm(gathering->options, option, origin, gathering->report);
+  apply_jvm(gathering->options, option, origin, gathering->report);
 }
 
 }  // namespace
@@ -193,43 +231,6 @@ bool parse_number(const char* text, bool suffix, unsigned long* value) {
 
 bool is_use_wisp2(const char* option) {
   return strcmp(option, kOn) == 0 || strcmp(option, kOff) == 0;
-}
-
-bool options_apply_jvm(Options* options, const char* option, const char* origin, Report* report) {
-  if (is_use_wisp2(option)) {
-    options->enabled = strcmp(option, kOn) == 0;
-    options->use_wisp2_seen = true;
-    return true;
-  }
-  if (starts_with(option, "-XX:ActiveProcessorCount=")) {
-    set_active_processor_count(options, strchr(option, '=') + 1);
-    return true;
-  }
-  if (strcmp(option, "-XX:-UseContainerSupport") == 0 ||
-      strcmp(option, "-XX:+UseContainerSupport") == 0) {
-    options->container_support = option[4] == '+';
-    return true;
-  }
-  if (const char* list = own_agent_options(option)) {
-    options_apply_list(options, list, "-agentpath", report);
-    return true;
-  }
-  if (!starts_with(option, kPropertyPrefix)) return false;
-  const char* property = option + kPropertyPrefixLength;
-  size_t length = strcspn(property, "=");
-  for (const Setting& setting : kSettings) {
-    if (strlen(setting.property) != length || memcmp(setting.property, property, length) != 0) {
-      continue;
-    }
-    char name[160];
-    // Where it stands matters only when it is not where one would look first.
-    bool elsewhere = strcmp(origin, "command line") != 0;
-    snprintf(name, sizeof name, "%s%s%s%s", elsewhere ? Shown(origin).text : "",
-             elsewhere ? ": " : "", kPropertyPrefix, setting.property);
-    setting.set(options, property[length] == '=' ? property + length + 1 : "", name, report);
-    return true;
-  }
-  return false;  // another of Dragonwell's properties; the program may read it itself
 }
 
 void options_apply_list(Options* options, const char* text, const char* origin, Report* report) {

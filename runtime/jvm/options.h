@@ -52,10 +52,6 @@ void options_from_process(Options* options);
 bool process_reads_stream(Shown* path);
 void options_free(Options* options);
 
-// One option as the JVM sees it ("-XX:+UseWisp2", "-Dcom.alibaba.wisp.…=…"). False when it is not
-// one that Wisp reads.
-bool options_apply_jvm(Options* options, const char* option, const char* origin, Report* report);
-
 // The form of WISP_OPTIONS and of -agentpath:…/libwisp.so=<text>: key=value,key=value. origin is
 // named in messages.
 void options_apply_list(Options* options, const char* text, const char* origin, Report* report);

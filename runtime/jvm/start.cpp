@@ -39,14 +39,15 @@ namespace wisp {
 
 std::atomic<bool> g_interposing{false};
 Options g_options;
-bool g_java_process = false;
-int g_process_id = 0;
 
+static bool g_java_process = false;  // a JVM lives here, so the environment has been cleaned
+static int g_process_id = 0;         // of the process the constructor ran in
 static bool g_statistics = false;
 static uint32_t g_chaos_seed = 0;
 static uintptr_t g_launcher_begin = 0, g_launcher_end = 0;
 
-bool in_launcher_library(const void* address) {
+// libjli's code, if it is there.
+static bool in_launcher_library(const void* address) {
   uintptr_t a = reinterpret_cast<uintptr_t>(address);
   return a >= g_launcher_begin && a < g_launcher_end;
 }
@@ -84,7 +85,8 @@ static uint32_t chaos_seed() {
   return static_cast<uint32_t>(monotonic_ns() >> 10) | 1;
 }
 
-bool start_scheduler() {
+// At the first task (interpose/threads.h).
+static bool start_scheduler() {
   // 0 not tried, 1 somebody starts it, 2 running, 3 refused.
   static std::atomic<int> state{0};
   int s = state.load(std::memory_order_acquire);
@@ -117,7 +119,8 @@ bool start_scheduler() {
   return s == 2;
 }
 
-bool make_task(const void* caller) {
+// The decision of pthread_create (interpose/threads.h).
+static bool make_task(const void* caller) {
   ThreadSelf& self = thread_self();
   if (self.next_create_is_java) {
     self.next_create_is_java = false;
@@ -141,14 +144,16 @@ static bool same_file(const char* a, const char* b) {
 
 // A JVM that executes itself stays one under Wisp: the launcher on its way to libjvm, and a program
 // that starts itself anew (Jenkins). A child that executes the same file is a program of its own.
-char* const* environment_for_exec(const char* path, char* const envp[]) {
+// The environment to use instead of envp, or envp itself.
+static char* const* environment_for_exec(const char* path, char* const envp[]) {
   if (!g_java_process || kernel::getpid() != g_process_id) return envp;
   if (!same_file(path, "/proc/self/exe")) return envp;
   char** complete = environment_put_back(envp);
   return complete != nullptr ? complete : envp;
 }
 
-void report_statistics() {
+// Once, at the end of the process: the WISP_STATS line.
+static void report_statistics() {
   if (!g_statistics || !interposing()) return;
   g_statistics = false;
   SchedulerTotals t = scheduler_totals();

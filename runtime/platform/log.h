@@ -10,9 +10,4 @@ __attribute__((format(printf, 1, 2))) void verbose(const char* format, ...);
 // A broken invariant of the runtime: says so and aborts (so that HotSpot writes its hs_err file).
 [[noreturn]] __attribute__((format(printf, 1, 2))) void fatal(const char* format, ...);
 
-#define WISP_CHECK(cond)                                                               \
-  do {                                                                                 \
-    if (WISP_UNLIKELY(!(cond))) ::wisp::fatal("%s:%d: %s", __FILE__, __LINE__, #cond); \
-  } while (0)
-
 }  // namespace wisp

@@ -20,7 +20,9 @@ void leave_carrier(WispTask* task) {
   give_away(c);
 }
 
-void take_carrier(WispTask* task) {
+// With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as a
+// plain thread until it next parks.
+static void take_carrier(WispTask* task) {
   Worker* w = task->worker.load(std::memory_order_relaxed);
   if (task->carrier != nullptr || lent_take_carrier(w) == nullptr) return;
   Carrier* c = w->carrier;

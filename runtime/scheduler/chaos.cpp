@@ -19,7 +19,8 @@ static uint32_t roll() {
 
 bool chaos_one_in(uint32_t n) { return roll() % n == 0; }
 
-void chaos_delay() {
+// Sometimes a pause of up to some ten microseconds, or the processor given away.
+static void chaos_delay() {
   uint32_t r = roll();
   if (r % 64 == 0) {
     kernel::sched_yield();

@@ -17,8 +17,6 @@ inline bool chaos() { return WISP_UNLIKELY(g_chaos != 0); }
 
 // --- only while chaos()
 bool chaos_one_in(uint32_t n);
-// Sometimes a pause of up to some ten microseconds, or the processor given away.
-void chaos_delay();
 // ready() instead of the next slot: true if the task has been put somewhere else.
 bool chaos_ready(Carrier* c, WispTask* task);
 // Before pick_next: shuffles what is runnable; returns the task to run now, or null for the usual.

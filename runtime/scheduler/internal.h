@@ -80,9 +80,6 @@ constexpr uint64_t cpu_told_by(uint32_t tid, uint64_t ns) {
 // --- blocking_region.cpp: a task that blocks in the kernel; called by itself, inside the runtime
 // Its carrier, if it has one, goes to others.
 void leave_carrier(WispTask* task);
-// With an idle carrier at hand the task is back for the price of a lock; otherwise it goes on as a
-// plain thread until it next parks.
-void take_carrier(WispTask* task);
 // --- dispatch.cpp
 // The task goes on without its carrier, or (null) with one again: what it has used so far is
 // charged to the carrier and to it.

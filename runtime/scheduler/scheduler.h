@@ -125,6 +125,7 @@ uintptr_t task_worker_tp(const WispTask* task);
 // only by its own doing.
 void worker_stays();
 
+// Since the start of the process, all carriers together; not of one moment.
 struct SchedulerTotals {
   uint64_t tasks, switches, handoffs, steals;
 };

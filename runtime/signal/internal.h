@@ -12,9 +12,6 @@ constexpr uint64_t kUnblockable =
     1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 1ull << 31 | 1ull << 32;
 constexpr uint64_t kMaskable = ~kUnblockable;
 
-// A signal sent by signal_task: queued with a value of ours, since only SI_QUEUE and the like may
-// be sent to another thread (rt_tgsigqueueinfo(2)).
-bool is_directed(const siginfo_t* info);
 // One that is for the calling task, or for another that was here before. Where the kernel has no
 // room for it (RLIMIT_SIGPENDING) a signal comes without its siginfo, so without the mark: then it
 // is the task's if the task has one pending.

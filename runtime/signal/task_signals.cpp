@@ -21,7 +21,9 @@ void (*g_after_dlopen)() = nullptr;
 
 static char g_magic;  // its address is the value that marks our own signals
 
-bool is_directed(const siginfo_t* info) {
+// A signal sent by signal_task: queued with a value of ours, since only SI_QUEUE and the like may
+// be sent to another thread (rt_tgsigqueueinfo(2)).
+static bool is_directed(const siginfo_t* info) {
   return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &g_magic;
 }
 

@@ -56,8 +56,9 @@ inline bool condition_may_have_waiters(pthread_cond_t* c) {
          condition_flags(c) >= kConditionInLibc;
 }
 
+// Whether or not somebody waits; any thread.
 void condition_wake(pthread_cond_t* c, bool all);
-int condition_destroy(pthread_cond_t* c);
+int condition_destroy(pthread_cond_t* c);  // 0; libc's answer where libc has waiters
 // 0, ETIMEDOUT or EPERM. May return 0 without a signal, as POSIX allows: so it does after a signal
 // handler has run. The wait and the relock are both behind this one call.
 int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, uint64_t deadline_ns);

@@ -43,7 +43,7 @@ inline bool mutex_is_ours(const pthread_mutex_t* m) {
   return (mutex_kind(m) & ~(kMutexTypeMask | kMutexInherits)) == 0;
 }
 
-// --- everything but the uncontended normal mutex
+// --- everything but the uncontended normal mutex: 0 or an errno value, as pthread's
 int mutex_lock_contended(std::atomic<uint32_t>& word, uint64_t deadline_ns);  // 0 or ETIMEDOUT
 void mutex_wake(std::atomic<uint32_t>& word);  // the word was 2 when it was released
 int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes);

@@ -22,9 +22,9 @@ inline bool sem_is_ours(sem_t* s) {
 // Compares what libc's sem_init leaves with the layout above. Call once, at start.
 bool semaphore_layout_probe(const char** why);
 
-int semaphore_trywait(sem_t* s);                     // 0 or EAGAIN
-int semaphore_wait(sem_t* s, uint64_t deadline_ns);  // 0, ETIMEDOUT, EINTR
-int semaphore_clockwait(sem_t* s, clockid_t clock, const timespec* abstime);
+int semaphore_trywait(sem_t* s);                                              // 0 or EAGAIN
+int semaphore_wait(sem_t* s, uint64_t deadline_ns);                           // 0, ETIMEDOUT, EINTR
+int semaphore_clockwait(sem_t* s, clockid_t clock, const timespec* abstime);  // or EINVAL
 int semaphore_post(sem_t* s);  // 0 or EOVERFLOW; async-signal-safe
 
 }  // namespace wisp
