@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .. import jdks, jvm
-from ..jvm import Failure, PLAIN, VIRTUAL, WISP
+from ..jvm import Failure, VIRTUAL, WISP
 from . import generator, h2load, wrk
 from .workload import Series, Unavailable, Workload
 
