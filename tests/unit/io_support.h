@@ -111,4 +111,18 @@ inline void run_tasks(std::vector<std::function<void()>> bodies) {
   ASSERT_EQ(left.load(), 0) << "tasks still wait";
 }
 
+// Returns when that many blocking calls hold the file behind fd: from here on they go on whatever
+// becomes of the number, before it they may find another file or none.
+inline void until_callers(int fd, uint32_t wanted) {
+  for (;; usleep(100)) {
+    io::Descriptor* d = io::descriptor_find(fd);
+    if (d != nullptr && static_cast<uint32_t>(d->state.load()) / io::kOneCaller == wanted) return;
+  }
+}
+
+inline void spin_until(uint64_t ns) {
+  while (monotonic_ns() < ns) {
+  }
+}
+
 }  // namespace wisp::test
