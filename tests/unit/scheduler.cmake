@@ -11,4 +11,4 @@ add_test(NAME wisp_lent_test.unprivileged COMMAND wisp_lent_test --gtest_brief=1
 set_tests_properties(wisp_lent_test.unprivileged PROPERTIES ENVIRONMENT WISP_TEST_UNPRIVILEGED=1 TIMEOUT 240)
 
 # A program of its own: it has carriers without a scheduler.
-wisp_unit_test(wisp_pick_test SOURCES unit/pick_test.cpp LIBS wisp_scheduler)
+wisp_unit_test(wisp_pick_test SOURCES unit/pick_test.cpp unit/left_to_it_test.cpp LIBS wisp_scheduler)
