@@ -16,6 +16,11 @@ struct Stack {
   bool fresh;    // never used: all zero
 };
 
+inline bool stack_holds(const Stack& stack, const void* address) {
+  auto at = static_cast<const char*>(address);
+  return at >= stack.base && at < stack.base + stack.size;
+}
+
 // Sizes are rounded up to whole pages. False with errno (ENOMEM, EAGAIN, EINVAL) on refusal.
 bool stack_allocate(Stack* stack, size_t size, size_t guard);
 

@@ -1,9 +1,10 @@
-/* vfork, dlopen and dlsym: calls whose wrapper must leave no frame behind.
+/* vfork, dlopen, dlsym and makecontext: calls whose wrapper must leave no frame behind.
    vfork: the child returns through our caller's frame and goes on below it, so when the parent
    resumes, whatever we had pushed is gone; the return address waits in x30, which the kernel keeps
    for each of the two.
    dlopen, dlsym: libc looks at the return address to learn who asks ($ORIGIN, RTLD_NEXT), so we may do
-   something before it, but must jump to it. */
+   something before it, but must jump to it.
+   makecontext knows itself how many arguments it has, on the stack as well. */
         .text
 
         .globl  vfork
@@ -34,17 +35,21 @@ vfork:
 \name:
         .cfi_startproc
         hint    #34
-        stp     x29, x30, [sp, #-48]!
-        .cfi_adjust_cfa_offset 48
-        .cfi_offset 30, -40
+        stp     x29, x30, [sp, #-80]!
+        .cfi_adjust_cfa_offset 80
+        .cfi_offset 30, -72
         stp     x0, x1, [sp, #16]
-        str     x2, [sp, #32]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        stp     x6, x7, [sp, #64]
         bl      \target                 /* returns libc's function */
         mov     x16, x0
         ldp     x0, x1, [sp, #16]
-        ldr     x2, [sp, #32]
-        ldp     x29, x30, [sp], #48
-        .cfi_adjust_cfa_offset -48
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+        ldp     x29, x30, [sp], #80
+        .cfi_adjust_cfa_offset -80
         .cfi_restore 30
         br      x16
         .cfi_endproc
@@ -54,5 +59,6 @@ vfork:
         noticed dlopen, wisp_before_dlopen
         noticed dlmopen, wisp_before_dlmopen
         noticed dlsym, wisp_before_dlsym
+        noticed makecontext, wisp_before_makecontext
 
         .section .note.GNU-stack,"",%progbits

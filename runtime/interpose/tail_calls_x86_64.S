@@ -1,9 +1,10 @@
-/* vfork, dlopen and dlsym: calls whose wrapper must leave no frame behind.
+/* vfork, dlopen, dlsym and makecontext: calls whose wrapper must leave no frame behind.
    vfork: the child returns through our caller's frame and goes on below it, so when the parent
    resumes, whatever we had pushed is gone; the return address waits in a register, which the
    kernel keeps for each of the two.
    dlopen, dlsym: libc looks at the return address to learn who asks ($ORIGIN, RTLD_NEXT), so we may do
-   something before it, but must jump to it. */
+   something before it, but must jump to it.
+   makecontext knows itself how many arguments it has, on the stack as well. */
         .text
 
         .globl  vfork
@@ -42,20 +43,17 @@ vfork:
 \name:
         .cfi_startproc
         endbr64
-        pushq   %rdi
+        .irp    reg, rdi, rsi, rdx, rcx, r8, r9, rax
+        pushq   %\reg
         .cfi_adjust_cfa_offset 8
-        pushq   %rsi
-        .cfi_adjust_cfa_offset 8
-        pushq   %rdx
-        .cfi_adjust_cfa_offset 8
+        .endr
         call    \target                 /* returns libc's function */
-        popq    %rdx
+        movq    %rax, %r11
+        .irp    reg, rax, r9, r8, rcx, rdx, rsi, rdi
+        popq    %\reg
         .cfi_adjust_cfa_offset -8
-        popq    %rsi
-        .cfi_adjust_cfa_offset -8
-        popq    %rdi
-        .cfi_adjust_cfa_offset -8
-        jmp     *%rax
+        .endr
+        jmp     *%r11
         .cfi_endproc
         .size   \name, .-\name
         .endm
@@ -63,5 +61,6 @@ vfork:
         noticed dlopen, wisp_before_dlopen
         noticed dlmopen, wisp_before_dlmopen
         noticed dlsym, wisp_before_dlsym
+        noticed makecontext, wisp_before_makecontext
 
         .section .note.GNU-stack,"",@progbits

@@ -108,6 +108,9 @@ struct alignas(kCacheLine) WispTask {
   // SysMonitor's TrimNote. task_create resets it (all relaxed: a lost reset costs
   // one trim).
   std::atomic<uint64_t> trim_note{TrimNote::kNone};
+  // A coroutine of the program's may have its stack in this one, below where the task waits: it is
+  // not trimmed. The task writes (relaxed); SysMonitor reads once the task has left the stack.
+  std::atomic<bool> uses_below{false};
 
   // It is about to be copied by the kernel: see FullWeight. Owner writes, SysMonitor reads,
   // relaxed.

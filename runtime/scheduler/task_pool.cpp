@@ -224,6 +224,7 @@ int task_create(WispTask** out, void* (*start)(void*), void* argument, size_t st
   t->times_preempted.store(0, std::memory_order_relaxed);
   t->ready_at = 0;
   t->trim_note.store(TrimNote::kNone, std::memory_order_relaxed);
+  t->uses_below.store(false, std::memory_order_relaxed);
   t->region_end.store(0, std::memory_order_relaxed);
   t->java_id = 0;
   t->log_scope = nullptr;

@@ -50,7 +50,8 @@ void trim_claimed(WispTask* const* tasks, uint32_t count, TrimPace* pace) {
     // Dead is what it must not be: its stack may be on its way to the pool. The claim (acquire) saw
     // Clear of the last who left the stack, and so what was written before.
     if (t->on_cpu.claim_stands() && t->state.load(std::memory_order_relaxed) == TaskState::Parked) {
-      size_t freed = stack_trim_below(t->stack, t->context.sp);
+      bool below_is_free = !t->uses_below.load(std::memory_order_relaxed);
+      size_t freed = below_is_free ? stack_trim_below(t->stack, t->context.sp) : 0;
       TrimNote note(t->trim_note.load(std::memory_order_relaxed));
       t->trim_note.store(note.gives().word(), std::memory_order_relaxed);
       if (!note.given_before()) first++;
