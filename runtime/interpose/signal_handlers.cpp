@@ -4,6 +4,7 @@
 #include <setjmp.h>
 
 #include "interpose/entry.h"
+#include "platform/kernel.h"
 #include "scheduler/own_thread.h"
 #include "signal/actions.h"
 #include "signal/task_signals.h"
@@ -101,6 +102,29 @@ static void note_mask(const __jmp_buf_tag* env) {
   set_word(&mask, *reinterpret_cast<const uint64_t*>(&env->__saved_mask));
   task->signal_depth = 0;
   task_mask_change(task, SIG_SETMASK, &mask, nullptr);
+}
+
+// The same in front of setcontext and swapcontext (tail_calls_*.S), which these return.
+extern "C" __attribute__((visibility("hidden"))) void* wisp_before_setcontext(
+    const ucontext_t* to) {
+  real::ensure();
+  WispTask* task = calling_task();
+  if (task != nullptr && word_of(&to->uc_sigmask) != task->signal_mask)
+    task_mask_change(task, SIG_SETMASK, &to->uc_sigmask, nullptr);
+  return reinterpret_cast<void*>(real::setcontext);
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* wisp_before_swapcontext(
+    const ucontext_t*, const ucontext_t* to) {
+  real::ensure();
+  WispTask* task = calling_task();
+  if (task != nullptr && word_of(&to->uc_sigmask) != task->signal_mask) {
+    sigset_t old;
+    task_mask_change(task, SIG_SETMASK, &to->uc_sigmask, &old);
+    // In the context that is left libc puts what the kernel has at that moment.
+    kernel::set_signal_mask(word_of(&old));
+  }
+  return reinterpret_cast<void*>(real::swapcontext);
 }
 
 // libc's function by reference: it may be found only now.

@@ -1,10 +1,11 @@
-/* vfork, dlopen, dlsym and makecontext: calls whose wrapper must leave no frame behind.
+/* vfork, dlopen, dlsym and those of contexts: calls whose wrapper must leave no frame behind.
    vfork: the child returns through our caller's frame and goes on below it, so when the parent
    resumes, whatever we had pushed is gone; the return address waits in x30, which the kernel keeps
    for each of the two.
    dlopen, dlsym: libc looks at the return address to learn who asks ($ORIGIN, RTLD_NEXT), so we may do
    something before it, but must jump to it.
-   makecontext knows itself how many arguments it has, on the stack as well. */
+   makecontext knows itself how many arguments it has, on the stack as well; swapcontext saves where
+   it returns to, perhaps more than once. */
         .text
 
         .globl  vfork
@@ -60,5 +61,7 @@ vfork:
         noticed dlmopen, wisp_before_dlmopen
         noticed dlsym, wisp_before_dlsym
         noticed makecontext, wisp_before_makecontext
+        noticed setcontext, wisp_before_setcontext
+        noticed swapcontext, wisp_before_swapcontext
 
         .section .note.GNU-stack,"",%progbits

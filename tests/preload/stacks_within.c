@@ -54,6 +54,7 @@ static void* has_coroutines(void* own) {
     free(lower);
     free(upper);
   }
+  g_mine = NULL;
   --g_left;
   return NULL;
 }
@@ -61,6 +62,7 @@ static void* has_coroutines(void* own) {
 static void* nothing(void* unused) { return unused; }
 
 int main(void) {
+  check_tasks();
   pthread_t threads[kThreads];
   for (int i = 0; i < kThreads; ++i) threads[i] = java(has_coroutines, i % 2 ? &g_left : NULL);
   while (g_left != 0) {
