@@ -122,14 +122,46 @@ WISP_EXPORT int pause() {
   return suspend(&now);
 }
 
-// X/Open's: takes one signal out of the mask while it waits. (The header renames BSD's version.)
-extern "C" __attribute__((visibility("default"))) int x_open_sigpause(int sig) asm(
-    "__xpg_sigpause");
-int x_open_sigpause(int sig) {
+static int suspend_but_for(int sig) {
   sigset_t now;
   change_mask(SIG_BLOCK, nullptr, &now);
   if (sigdelset(&now, sig) != 0) return -1;
   return suspend(&now);
+}
+
+// BSD's, with the signals 1 to 32 as bits of an int.
+static sigset_t from_bits(int bits) {
+  sigset_t set;
+  sigemptyset(&set);
+  set_word(&set, static_cast<uint32_t>(bits));
+  return set;
+}
+static int change_bits(int how, int bits) {
+  sigset_t set = from_bits(bits), old;
+  sigemptyset(&old);
+  change_mask(how, &set, &old);
+  return static_cast<int>(word_of(&old));
+}
+WISP_EXPORT int sigblock(int bits) noexcept { return change_bits(SIG_BLOCK, bits); }
+WISP_EXPORT int sigsetmask(int bits) noexcept { return change_bits(SIG_SETMASK, bits); }
+WISP_EXPORT int siggetmask() noexcept { return change_bits(SIG_BLOCK, 0); }
+
+static int suspend_bits(int bits) {
+  sigset_t set = from_bits(bits);
+  return suspend(&set);
+}
+
+// The header has one name for all: BSD's mask, X/Open's signal that is taken out of the mask while
+// it waits, and either.
+#define WISP_VISIBLE extern "C" __attribute__((visibility("default")))
+WISP_VISIBLE int bsd_sigpause(int bits) asm("sigpause");
+WISP_VISIBLE int x_open_sigpause(int sig) asm("__xpg_sigpause");
+WISP_VISIBLE int either_sigpause(int sig_or_bits, int is_sig) asm("__sigpause");
+#undef WISP_VISIBLE
+int bsd_sigpause(int bits) { return suspend_bits(bits); }
+int x_open_sigpause(int sig) { return suspend_but_for(sig); }
+int either_sigpause(int sig_or_bits, int is_sig) {
+  return is_sig != 0 ? suspend_but_for(sig_or_bits) : suspend_bits(sig_or_bits);
 }
 
 WISP_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
