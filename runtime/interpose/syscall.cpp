@@ -182,6 +182,12 @@ WISP_EXPORT long syscall(long number, ...) {
       break;
     case SYS_sigaltstack:
       return sigaltstack(reinterpret_cast<const stack_t*>(a), reinterpret_cast<stack_t*>(b));
+    case SYS_rt_sigprocmask:
+      if (WispTask* task = current_task(); task != nullptr && d == sizeof(uint64_t))
+        return error_answer(task_mask_change(task, static_cast<int>(a),
+                                             reinterpret_cast<const sigset_t*>(b),
+                                             reinterpret_cast<sigset_t*>(c)));
+      break;
     case SYS_kill:
       return kill(static_cast<pid_t>(a), static_cast<int>(b));
     case SYS_tgkill:

@@ -1,5 +1,8 @@
-// BSD's calls for signal masks (sigvec(3)), which count signals in an int: what a thread blocks by
-// them is its own, whatever waits in between, and sigpause lets through what it says.
+// BSD's calls for signal masks (sigvec(3)), which count signals in an int, and the kernel's by
+// syscall(2): what a thread blocks by them is its own, whatever waits in between, and sigpause lets
+// through what it says.
+#include <sys/syscall.h>
+
 #include "lives_by_faults.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -16,7 +19,22 @@ static void handled(int sig) {
   ++g_handled;
 }
 
+static void by_system_call(void) {
+  unsigned long all = ~0ul, none = 0, now = 0;
+  CHECK(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &now, sizeof now) == 0 && now == 0);
+  for (int i = 0; i < kTurns; ++i) {
+    CHECK(syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &now, sizeof now) == 0);
+    CHECK((now & kUsr1) != 0 && blocked(SIGSEGV));
+    waits_a_turn(i);
+  }
+  CHECK(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none) == 0);
+  CHECK(!blocked(SIGUSR1));
+  CHECK(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 4) == -1 && errno == EINVAL);
+  CHECK(syscall(SYS_rt_sigprocmask, 77, &all, NULL, sizeof all) == -1 && errno == EINVAL);
+}
+
 static void* masks(void* unused) {
+  by_system_call();
   CHECK(sigblock(kUsr1) == 0 && sigblock(0) == kUsr1);
   CHECK(blocked(SIGUSR1) && !blocked(SIGTERM));
   CHECK(sigblock(kTerm) == kUsr1);
