@@ -5,6 +5,7 @@
 //   takes gettid() for the process, os::print_dll_info).
 // - /proc/sys/kernel/pid_max: async-profiler (event=cpu, ctimer) makes a table of so many entries,
 //   and indexes it by gettid() without a further look: with the kernel's number it crashed.
+// - /proc/<pid>/exe: ProcessHandle for the command of a process, by readlink.
 #include "interpose/proc_files.h"
 
 #include <fcntl.h>
@@ -165,6 +166,25 @@ int open_of_process(const char* name, int flags) {
   return fd < 0 ? -1 : static_cast<int>(fd);
 }
 
+// A link /proc/<pid>/exe, by number.
+bool is_program_of(const char* path) {
+  if (!skip(path, "/proc/")) return false;
+  const char* digits = path;
+  while (*path >= '0' && *path <= '9') ++path;
+  return path != digits && strcmp(path, "/exe") == 0;
+}
+
+// In a home made by `wisp jdk` the stock launcher is bin/.java. Who starts JVMs by the name of his
+// own shall get what he was started by: bin/java. Returns the new length.
+ssize_t as_started(char* program, ssize_t length) {
+  constexpr char kStock[] = "/bin/.java";
+  constexpr ssize_t kLength = sizeof kStock - 1, kName = sizeof "java" - 1;
+  if (length < kLength || memcmp(program + length - kLength, kStock, kLength) != 0) return length;
+  memmove(program + length - kName - 1, program + length - kName, kName);
+  program[length - 1] = '\0';  // for callers who rely on a buffer of zeros
+  return length - 1;
+}
+
 }  // namespace
 
 // Room for twelve million threads in the life of the process, and small enough for a table.
@@ -205,3 +225,11 @@ WISP_EXPORT FILE* fopen(const char* path, const char* mode) {
 }
 
 WISP_EXPORT FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }
+
+WISP_EXPORT ssize_t readlink(const char* path, char* target, size_t size) noexcept {
+  real::ensure();
+  ssize_t length = real::readlink(path, target, size);
+  // Not libjli's: it looks for the JDK from there, on no task.
+  if (length <= 0 || calling_task() == nullptr || !is_program_of(path)) return length;
+  return static_cast<size_t>(length) < size ? as_started(target, length) : length;
+}

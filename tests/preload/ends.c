@@ -54,12 +54,7 @@ int main(int argc, char** argv) {
     sleep(100);
     return 98;
   }
-  // Children are ordinary: Wisp has to be asked for again.
-  if (getenv("TEST_PRELOAD") != NULL) {
-    setenv("LD_PRELOAD", getenv("TEST_PRELOAD"), 1);
-    setenv("WISP", "1", 1);
-    setenv("WISP_ANY", "1", 1);
-  }
+  ask_for_wisp();
   for (int round = 0; round < 3; ++round) {
     CHECK(outcome(argv[0], "exit") == 11);
     CHECK(outcome(argv[0], "_exit") == 12);

@@ -51,6 +51,14 @@ static inline void* writes_later(void* fd) {
   return NULL;
 }
 
+// Children are ordinary: before one executes itself, Wisp has to be asked for again.
+static inline void ask_for_wisp(void) {
+  if (getenv("TEST_PRELOAD") == NULL) return;
+  setenv("LD_PRELOAD", getenv("TEST_PRELOAD"), 1);
+  setenv("WISP", "1", 1);
+  setenv("WISP_ANY", "1", 1);
+}
+
 static inline long ms_since(const struct timespec* start) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
