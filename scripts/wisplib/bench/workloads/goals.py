@@ -32,6 +32,9 @@ def rows():
     yield Row("monitor", "monitor wait/notify hand-over, 1 carrier", "MonitorHandover", (), "ns_per_handover", "ns", one, None, "most", 150, 100)
     yield Row("monitor-all", "monitor wait/notify hand-over, all carriers", "MonitorHandover", (), "ns_per_handover", "ns", every, None, "most", 150, 100)
     yield Row("park", "park/unpark hand-over, all carriers", "ParkUnpark", (), "ns_per_handover", "ns", every, plain, "faster", None, None)
+    for lock in ("monitor", "reentrant", "readers"):
+        yield Row(f"lock-{lock}", f"8 threads that compute and share a lock: {lock}", "ContendedLock", ("--lock", lock), "ms_per_round", "ms",
+                  every, plain, "part", 1.0, None)
     yield Row("start", "start + join of a thread", "ThreadStart", (), "us_per_thread", "µs", every, plain, "part", 0.5, 0.2)
     yield Row("memory", "RSS of 10,000 threads parked for 3 s", "ManyParked", (), "rss_parked_kb", "kB", every, plain, "part", 1.0, 0.6)
     connections = ("BlockedConnections", ())
