@@ -22,6 +22,7 @@ BROKEN = [
     ("PingPong", "sum += message;", "sum += i == 3 ? 0 : message;", ["--trips", 100]),
     ("YieldBench", "done.addAndGet(count);", "done.addAndGet(count - 1);", ["--yields", 100]),
     ("ParkUnpark", "turn = mine + 1;", "turn = mine + (mine == last - 1 ? 2 : 1);", ["--handovers", 100]),
+    ("ContendedLock", "operations += each;", "operations += each - 1;", ["--operations", 800, "--rounds", 2]),
     ("MonitorHandover", "turns++;", "turns += i == 0 ? 0 : 1;", ["--handovers", 100]),
     ("ThreadStart", "bodies[i] = ran::incrementAndGet;", "bodies[i] = () -> { };", ["--threads", 20]),
     ("Rings", "passed.addAndGet(mine);", "passed.addAndGet(mine - 1);", ["--threads", 8, "--hops", 80]),
