@@ -22,6 +22,13 @@ void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant);
 // Unblocks what was deferred on the calling kernel thread.
 void release_deferred(ThreadSelf& self);
 
+// Sent to the task and not taken yet, whether its mask lets them through or not. Relaxed: who needs
+// more than a look has a lock, or takes them by an exchange.
+inline uint64_t waiting_signals(const ThreadSelf& self) {
+  return self.pending_signals.load(std::memory_order_relaxed) |
+         self.held_signals.load(std::memory_order_relaxed);
+}
+
 // Held signals that `mask` no longer blocks become pending again.
 void unhold(ThreadSelf& self, uint64_t mask);
 

@@ -5,7 +5,7 @@
 
 #include "platform/spin_lock.h"
 #include "scheduler/scheduler.h"
-#include "signal/actions.h"
+#include "signal/internal.h"
 
 namespace wisp {
 
@@ -94,10 +94,9 @@ void sent_add(WispTask* task, int sig, const Sent* sent) {
     return;
   }
   SpinGuard guard(g_lock);
-  uint64_t there = pending.load(std::memory_order_relaxed) |
-                   task->self->held_signals.load(std::memory_order_relaxed);
+  bool there = (waiting_signals(*task->self) & bit_of(sig)) != 0;
   // Of the others the first one counts, and its value.
-  Record* r = is_queued(sig) || (there & bit_of(sig)) == 0 ? free_record() : nullptr;
+  Record* r = is_queued(sig) || !there ? free_record() : nullptr;
   if (r != nullptr) {
     *r = {task, task->tid, sig, sent != nullptr ? *sent : Sent{}, nullptr};
     (g_youngest != nullptr ? g_youngest->next : g_oldest) = r;

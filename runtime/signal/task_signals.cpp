@@ -27,11 +27,6 @@ static bool is_directed(const siginfo_t* info) {
   return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &g_magic;
 }
 
-static uint64_t waiting_signals(const ThreadSelf& self) {
-  return self.pending_signals.load(std::memory_order_relaxed) |
-         self.held_signals.load(std::memory_order_relaxed);
-}
-
 bool is_for_task(const WispTask* task, const siginfo_t* info) {
   if (WISP_LIKELY(is_directed(info))) return true;
   if (WISP_LIKELY(info->si_code != SI_USER || info->si_pid != 0) || task == nullptr) return false;
