@@ -99,9 +99,9 @@ std::optional<Jdk> jdk_at(const std::string& home) {
   if (!is_file(jdk.java)) return std::nullopt;
   if (auto note = read_home_note(jdk.home)) {
     // A home that we made: its bin/java is this command, the stock launcher lies beside it.
-    if (home_is_stale(*note) && !read_home_note(note->source)) return jdk_at(note->source);
-    jdk.java = fmt::format("{}/{}", jdk.home, kNamedJava);
-    if (!is_file(jdk.java)) jdk.java = jdk.home + "/bin/.java";
+    jdk.java = fmt::format("{}/{}", jdk.home, kStockJava);
+    bool usable = !home_is_stale(*note) && is_file(jdk.java);
+    if (!usable && !read_home_note(note->source)) return jdk_at(note->source);
   }
   jdk.libjvm = find_libjvm(jdk.home);
   jdk.java8 = is_file(jdk.home + "/lib/rt.jar") || is_file(jdk.home + "/jre/lib/rt.jar");

@@ -46,9 +46,8 @@ struct HomeNote {
   std::string stamp;    // size and time of the source's libjvm.so
 };
 inline constexpr char kHomeNote[] = ".wisp-jdk";
-// In such a home, a link to the stock launcher, bin/.java. The kernel names a process by the name
-// under which it was executed (ps, pgrep), the launcher finds its home by where it really is.
-inline constexpr char kNamedJava[] = ".wisp/java";
+// In such a home, the stock launcher.
+inline constexpr char kStockJava[] = ".wisp/bin/java";
 std::optional<HomeNote> read_home_note(const std::string& home);
 std::string file_stamp(const std::string& path);
 bool home_is_stale(const HomeNote& note);

@@ -1,7 +1,8 @@
 // Implementation of jdk_home.h. Nearly all of the home is symbolic links into the JDK. Three files
 // are not, because the JDK finds itself by where they really are. bin/java is this command, copied:
-// a script that resolves the link to find JAVA_HOME must not end up in wisp's own folder. bin/.java
-// is the stock launcher, which takes its home from /proc/self/exe. libjvm.so takes java.home from
+// a script that resolves the link to find JAVA_HOME must not end up in wisp's own folder.
+// .wisp/bin/java is the stock launcher: it takes its home, .wisp with links to lib and jre, from
+// /proc/self/exe, and monitors know a JVM by the name of that file. libjvm.so takes java.home from
 // its own resolved path, and programs start ${java.home}/bin/java (Gradle's daemon, Surefire's
 // forks). The latter two are hard links where the kernel allows it, else copies; they would not fit
 // the rest after an upgrade of the JDK, hence the stamp in the note, which bin/java compares at
@@ -50,6 +51,17 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
   if (error) fs::copy_file(real, to);
 }
 
+void add_stock_launcher(const fs::path& from, const fs::path& home) {
+  fs::path to = home / kStockJava, its_home = to.parent_path().parent_path();
+  fs::create_directories(to.parent_path());
+  link_or_copy(from, to);
+  for (const char* name : {"lib", "jre"}) {
+    if (fs::exists(from.parent_path().parent_path() / name)) {
+      fs::create_symlink(fs::path("..") / name, its_home / name);
+    }
+  }
+}
+
 void mirror(const fs::path& from, const fs::path& to, const fs::path& self) {
   fs::create_directory(to);
   for (const auto& entry : fs::directory_iterator(from)) {
@@ -60,10 +72,7 @@ void mirror(const fs::path& from, const fs::path& to, const fs::path& self) {
     } else if (name == "libjvm.so") {
       link_or_copy(entry.path(), target);
     } else if (name == "java" && from.filename() == "bin") {
-      link_or_copy(entry.path(), to / ".java");
-      fs::path named = to.parent_path() / kNamedJava;
-      fs::create_directory(named.parent_path());
-      fs::create_symlink("../bin/.java", named);
+      add_stock_launcher(entry.path(), to.parent_path());
       fs::copy_file(self, target);
     } else if (name != kHomeNote) {
       fs::create_symlink(entry.path(), target);

@@ -174,15 +174,15 @@ bool is_program_of(const char* path) {
   return path != digits && strcmp(path, "/exe") == 0;
 }
 
-// In a home made by `wisp jdk` the stock launcher is bin/.java. Who starts JVMs by the name of his
-// own shall get what he was started by: bin/java. Returns the new length.
+// In a home made by `wisp jdk` the stock launcher is .wisp/bin/java. Who starts JVMs by the name of
+// his own shall get what he was started by: bin/java. Returns the new length.
 ssize_t as_started(char* program, ssize_t length) {
-  constexpr char kStock[] = "/bin/.java";
-  constexpr ssize_t kLength = sizeof kStock - 1, kName = sizeof "java" - 1;
+  constexpr char kStock[] = "/.wisp/bin/java", kStarted[] = "/bin/java";
+  constexpr ssize_t kLength = sizeof kStock - 1, kFewer = sizeof kStock - sizeof kStarted;
   if (length < kLength || memcmp(program + length - kLength, kStock, kLength) != 0) return length;
-  memmove(program + length - kName - 1, program + length - kName, kName);
-  program[length - 1] = '\0';  // for callers who rely on a buffer of zeros
-  return length - 1;
+  memcpy(program + length - kLength, kStarted, sizeof kStarted - 1);
+  memset(program + length - kFewer, 0, kFewer);  // for callers who rely on a buffer of zeros
+  return length - kFewer;
 }
 
 }  // namespace

@@ -40,9 +40,7 @@ class ProcessSources {
     ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
     executable[length > 0 ? length : 0] = '\0';
     const char* slash = strrchr(executable, '/');
-    // ".java" is the stock launcher inside a home that `wisp jdk` made.
-    const char* base = slash == nullptr ? executable : slash + 1;
-    sources_.java_launcher = strcmp(base, "java") == 0 || strcmp(base, ".java") == 0;
+    sources_.java_launcher = strcmp(slash == nullptr ? executable : slash + 1, "java") == 0;
     sources_.argfiles = !is_java8(executable);
 
     size_t size = 0;

@@ -33,6 +33,7 @@ public class Probe {
             String self = "/proc/" + ManagementFactory.getRuntimeMXBean().getName().split("@")[0];
             System.out.print("name=" + new String(Files.readAllBytes(Paths.get(self + "/comm")), "UTF-8"));
             System.out.println("command=" + new String(Files.readAllBytes(Paths.get(self + "/cmdline")), "UTF-8").split("\0")[0]);
+            System.out.println("program=" + Files.readSymbolicLink(Paths.get(self + "/exe")));
         }
         if (args.length > 0 && args[0].equals("wait")) {
             System.out.flush();

@@ -81,6 +81,7 @@ TEST_P(JdkHome, ProcessesAreNamedJava) {
   for (const char* flag : {"-XX:+UseWisp2", "-XX:-UseWisp2"}) {
     Result result = java({flag, "-cp", kClasses, "Probe", "name"});
     EXPECT_EQ(value_of(result.out, "name"), "java") << result.all();
+    EXPECT_EQ(fs::path(value_of(result.out, "program")).filename(), "java") << result.all();
   }
   Result result =
       spawn({.args = {kWisp, "java", "--jdk", home_, "-cp", kClasses, "Probe", "name"}});

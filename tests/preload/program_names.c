@@ -1,6 +1,6 @@
-// In a home made by `wisp jdk` the stock launcher is bin/.java; a thread that asks for the file of
-// its process, or of another one, is told bin/java, as ProcessHandle is asked for to start a JVM
-// like oneself. Other links are told as they are.
+// In a home made by `wisp jdk` the stock launcher is .wisp/bin/java; a thread that asks for the
+// file of its process, or of another one, is told bin/java, as ProcessHandle is asked for to start
+// a JVM like oneself. Other links are told as they are.
 #include <sys/stat.h>
 
 #include "preload.h"
@@ -21,15 +21,15 @@ static int ends_with(const char* text, const char* end) {
 static void* asks(void* link) {
   char mine[64];
   snprintf(mine, sizeof mine, "/proc/%d/exe", getpid());
-  const char* expected = getenv("EXPECT_TASKS") != NULL ? "/bin/java" : "/bin/.java";
+  const char* expected = getenv("EXPECT_TASKS") != NULL ? "/bin/java" : "/.wisp/bin/java";
   size_t length = strlen(file_of(mine, sizeof g_told - 1));
   CHECK(ends_with(g_told, expected));
   CHECK(length == strlen(g_told) && strstr(g_told, "/program_names.") != NULL);
   // Cut off, it is left alone: nobody knows what would come.
-  size_t stock = ends_with(g_told, "/.java") ? length : length + 1;
-  CHECK(ends_with(file_of(mine, stock), "/bin/.java"));
-  CHECK(ends_with(file_of("/proc/self/exe", sizeof g_told - 1), "/bin/.java"));
-  CHECK(ends_with(file_of(link, sizeof g_told - 1), "/bin/.java"));
+  size_t stock = strstr(g_told, "/.wisp/") != NULL ? length : length + strlen("/.wisp");
+  CHECK(ends_with(file_of(mine, stock), "/.wisp/bin/java"));
+  CHECK(ends_with(file_of("/proc/self/exe", sizeof g_told - 1), "/.wisp/bin/java"));
+  CHECK(ends_with(file_of(link, sizeof g_told - 1), "/.wisp/bin/java"));
   CHECK(readlink("/proc/self", g_told, 0) == -1 && errno == EINVAL);
   CHECK(readlink("/nowhere/exe", g_told, 10) == -1 && errno == ENOENT);
   return NULL;
@@ -39,10 +39,11 @@ int main(int argc, char** argv) {
   char self[4096] = "", folder[] = "/tmp/program_names.XXXXXX", path[4200], link[4200];
   if (argc == 1) {
     CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-    CHECK(mkdtemp(folder) != NULL && chdir(folder) == 0 && mkdir("bin", 0777) == 0);
-    snprintf(path, sizeof path, "cp '%s' bin/.java", self);
+    CHECK(mkdtemp(folder) != NULL && chdir(folder) == 0 && mkdir(".wisp", 0777) == 0 &&
+          mkdir(".wisp/bin", 0777) == 0);
+    snprintf(path, sizeof path, "cp '%s' .wisp/bin/java", self);
     CHECK(system(path) == 0);
-    snprintf(path, sizeof path, "%s/bin/.java", folder);
+    snprintf(path, sizeof path, "%s/.wisp/bin/java", folder);
     pid_t pid = fork();
     if (pid == 0) {
       ask_for_wisp();
@@ -57,7 +58,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   check_tasks();
-  snprintf(path, sizeof path, "%s/bin/.java", argv[1]);
+  snprintf(path, sizeof path, "%s/.wisp/bin/java", argv[1]);
   snprintf(link, sizeof link, "%s/exe", argv[1]);
   CHECK(symlink(path, link) == 0);
   join(java(asks, link));
