@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <resolv.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -141,28 +142,58 @@ bool find_resolver(uintptr_t tp) {
   return true;
 }
 
-// glibc keeps a thread's resolver state inside its struct pthread, but for the main thread, and
-// says nowhere where: a thread of its own making is asked.
-void* own_resolver_offset(void*) {
-  uintptr_t self = pthread_self();
+// What glibc says nowhere: a thread of its own making is asked. It keeps a thread's resolver state
+// inside its struct pthread, but for the main thread.
+void find_own_resolver(uintptr_t self) {
   auto state = at<uintptr_t>(thread_pointer(), libc.resolver);
   bool inside = state > self && state + sizeof(struct __res_state) <= self + libc.pthread_size &&
                 state % alignof(struct __res_state) == 0;
-  return reinterpret_cast<void*>(inside ? state - self : 0);
+  libc.own_resolver = inside ? state - self : 0;
 }
 
-size_t find_own_resolver() {
+// Where glibc 2.43 notes that a thread lives and can be joined (nptl: joinstate), pthread_detach
+// notes the next number; older ones have a pointer for that (joinid), of which nobody else asks.
+// Either is put back: the thread shall be joined.
+void find_join_state(uintptr_t self) {
+  constexpr size_t kWords = 4096 / sizeof(int);
+  int before[kWords];
+  int (*detach)(pthread_t) = nullptr;
+  detach = reinterpret_cast<decltype(detach)>(libc_symbol("pthread_detach"));
+  if (detach == nullptr || libc.pthread_size > sizeof before) return;
+  memcpy(before, reinterpret_cast<void*>(self), libc.pthread_size);
+  if (detach(self) != 0) return;
+  size_t found = 0;
+  for (size_t i = 0; i < libc.pthread_size / sizeof(int); ++i) {
+    auto offset = static_cast<ptrdiff_t>(i * sizeof(int));
+    int& word = at<int>(self, offset);
+    if (i % 2 == 0 && at<uintptr_t>(self, offset) == self && before[i] == 0 && before[i + 1] == 0) {
+      at<uintptr_t>(self, offset) = 0;
+      return;
+    }
+    if (word == before[i] || word != before[i] + 1) continue;
+    found = i * sizeof(int);
+    libc.joinable = before[i];
+    word = before[i];
+  }
+  libc.join_state = found;
+}
+
+void* look_at_itself(void*) {
+  find_own_resolver(pthread_self());
+  find_join_state(pthread_self());
+  return nullptr;
+}
+
+void ask_a_thread() {
   int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = nullptr;
   int (*join)(pthread_t, void**) = nullptr;
   create = reinterpret_cast<decltype(create)>(libc_symbol("pthread_create"));
   join = reinterpret_cast<decltype(join)>(libc_symbol("pthread_join"));
   pthread_t thread;
-  void* offset = nullptr;
   if (create == nullptr || join == nullptr ||
-      create(&thread, nullptr, own_resolver_offset, nullptr) != 0)
-    return 0;
-  join(thread, &offset);
-  return reinterpret_cast<size_t>(offset);
+      create(&thread, nullptr, look_at_itself, nullptr) != 0)
+    return;
+  join(thread, nullptr);
 }
 
 }  // namespace
@@ -213,7 +244,7 @@ bool libc_layout_probe(const char** why) {
     *why = "the resolver state of a thread cannot be found";
     return false;
   }
-  libc.own_resolver = find_own_resolver();
+  ask_a_thread();
   if (libc.dtv_entry_size != 2 * sizeof(void*)) {
     *why = "unknown layout of the dynamic thread vector";
     return false;

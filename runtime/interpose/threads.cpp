@@ -109,7 +109,14 @@ static bool has_own_stack(const pthread_attr_t* attr) {
   return reinterpret_cast<uintptr_t>(address) + size != 0;
 }
 
-// A time that is none is for libc no reason to give up: the kernel refuses, and it asks again.
+// glibc 2.41 and later refuse a time that is none (b371ed2726), and look at it before they see that
+// a thread would wait for itself: asked so, libc itself answers.
+static bool is_no_time_for_libc(const timespec* abstime) {
+  return abstime != nullptr && !valid_nsec(*abstime) &&
+         real::pthread_timedjoin_np(pthread_self(), nullptr, abstime) == EINVAL;
+}
+
+// For older ones it is no reason to give up: the kernel refuses, and they ask again.
 static uint64_t join_deadline(clockid_t clock, const timespec* abstime) {
   if (abstime == nullptr || (abstime->tv_sec >= 0 && !valid_nsec(*abstime))) return kForever;
   return monotonic_deadline(clock, *abstime);
@@ -151,6 +158,7 @@ WISP_EXPORT int pthread_tryjoin_np(pthread_t thread, void** result) noexcept {
 WISP_EXPORT int pthread_timedjoin_np(pthread_t thread, void** result, const timespec* abstime) {
   real::ensure();
   if (WispTask* task = known_task(thread)) {
+    if (WISP_UNLIKELY(is_no_time_for_libc(abstime))) return EINVAL;
     return join_task(task, result, join_deadline(CLOCK_REALTIME, abstime));
   }
   if (!interposing() || current_task() == nullptr)
@@ -164,6 +172,7 @@ WISP_EXPORT int pthread_clockjoin_np(pthread_t thread, void** result, clockid_t 
   real::ensure();
   if (WispTask* task = known_task(thread)) {
     if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
+    if (WISP_UNLIKELY(is_no_time_for_libc(abstime))) return EINVAL;
     return join_task(task, result, join_deadline(clock, abstime));
   }
   if (real::pthread_clockjoin_np == nullptr) return ENOSYS;  // glibc before 2.31

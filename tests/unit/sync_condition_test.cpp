@@ -12,6 +12,8 @@ struct Box {
 };
 
 static pthread_cond_t make(clockid_t clock, int shared = PTHREAD_PROCESS_PRIVATE) {
+  const char* why = nullptr;  // glibc 2.43 keeps the clock in another word than 2.36
+  EXPECT_TRUE(condition_layout_probe(&why)) << why;
   pthread_condattr_t attr;
   pthread_condattr_init(&attr);
   pthread_condattr_setclock(&attr, clock);
@@ -22,8 +24,6 @@ static pthread_cond_t make(clockid_t clock, int shared = PTHREAD_PROCESS_PRIVATE
 }
 
 TEST(SyncCondition, KnowsTheLayout) {
-  const char* why = nullptr;
-  ASSERT_TRUE(condition_layout_probe(&why)) << why;
   pthread_cond_t c = make(CLOCK_MONOTONIC);
   EXPECT_TRUE(condition_is_ours(&c));
   EXPECT_EQ(kConditionMonotonic, condition_flags(&c));
