@@ -4,7 +4,7 @@
 // processor on which it ran last, instead of staying where it was woken until somebody takes it
 // away. On 16 processors, Tomcat with 64 connections and 5 round trips for each request: 4.3 of 6.1
 // dispatches were on another carrier than the one before, with this 0.9; what that brings is in
-// docs/performance-io.md, "On sixteen cores".
+// docs/performance-cores.md.
 #pragma once
 #include "scheduler/carrier.h"
 

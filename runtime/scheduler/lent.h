@@ -4,10 +4,10 @@
 // then divides the processors between such threads and the carriers, one share each, though a
 // carrier stands for all the tasks in its queue: among a hundred ready ones a computing task would
 // get seventeen times what it gets on plain threads, and all others would wait for that
-// (docs/performance-io.md). So while tasks queue, SysMonitor lowers the weight of the kernel
-// threads lent to tasks that compute, to what one of those that queue has (nice(1): 1.25 per step,
-// sched(7)). The thread gets its weight back before it runs anything else. An unprivileged process
-// may not raise it again: there the thread ends.
+// (docs/performance-conditions.md, "Beside threads that compute"). So while tasks queue, SysMonitor
+// lowers the weight of the kernel threads lent to tasks that compute, to what one of those that
+// queue has (nice(1): 1.25 per step, sched(7)). The thread gets its weight back before it runs
+// anything else. An unprivileged process may not raise it again: there the thread ends.
 #pragma once
 #include <stdint.h>
 

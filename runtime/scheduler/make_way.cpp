@@ -44,7 +44,7 @@ void make_way() {
     return;
   }
   // (After 500 us for anything in the ring: 256 connections 1.07 to 1.09 instead of 1.16 to 1.17 of
-  // plain's requests, docs/tried-io.md.)
+  // plain's requests, docs/tried-turns.md.)
   uint64_t longest = answers_wait(c) ? kLongRunUs : kLongestRunUs;
   if (now - self->dispatched_at < us_to_ticks(longest)) return;
   leaves_ready(self);

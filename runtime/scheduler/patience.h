@@ -4,10 +4,10 @@
 // What counts is the processor time of the carrier's kernel thread, not the clock on the wall. On
 // busy processors a worker waits for its own as often as it runs; a carrier taken from it then
 // makes one more kernel thread that waits, moves its tasks' data to another processor, and costs
-// two wake-ups (docs/performance-io-before.md, "A worker that waits for its processor"). But who
-// gets no processor time may also be blocked in a system call that the runtime does not know, which
-// looks the same from outside (/proc would tell, at the price of a descriptor number that the
-// program may miss): hence the limits.
+// two wake-ups (docs/tried-carriers.md, "A worker that waits for its processor"). But who gets no
+// processor time may also be blocked in a system call that the runtime does not know, which looks
+// the same from outside (/proc would tell, at the price of a descriptor number that the program may
+// miss): hence the limits.
 #pragma once
 #include <stdint.h>
 

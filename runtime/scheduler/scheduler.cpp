@@ -1,5 +1,5 @@
 // Waking tasks, entering and leaving the runtime, start. The wake-up policy is in announce_wake;
-// docs/wake-ups.md tells which others were tried.
+// docs/tried-carriers.md tells which others were tried.
 #include "scheduler/scheduler.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 // registered with the others, who then hardly ever sleep. Who gets too much to do calls for help
 // all the same (announce_work), and SysMonitor does for who is stuck. On 16 processors, Tomcat with
 // 64 connections: 9 carriers need a fifth less processor time for a request than 16 do
-// (docs/performance-io.md, "On sixteen cores").
+// (docs/performance-cores.md).
 //
 // Pure rules, without the scheduler; SysMonitor's own.
 #pragma once

@@ -35,7 +35,7 @@ def load():
 
 def autogroup():
     """Whether the kernel gives each session an equal share (CONFIG_SCHED_AUTOGROUP): each of PostgreSQL's processes is
-    one, so each gets as much as a whole server, and the tails change (docs/performance-io.md). None: no such kernel."""
+    one, so each gets as much as a whole server, and the tails change (docs/performance-conditions.md). None: no such kernel."""
     try:
         return Path("/proc/sys/kernel/sched_autogroup_enabled").read_text().strip() == "1"
     except OSError:
