@@ -34,7 +34,7 @@ def build():
     include = next(str(Path(j.home) / "include") for j in found if (Path(j.home) / "include/jni.h").is_file())
     for source in sorted((HERE / "native").glob("*.cpp")):
         target = lib / f"lib{source.stem}.so"
-        if newer([source, *(HERE / "native").glob("*.h")], target):
+        if newer([source, *(HERE / "native").glob("*.h"), HERE.parent / "preload/by_kernel.h"], target):
             subprocess.run(["g++", "-O1", "-g", "-std=c++17", "-fPIC", "-shared", "-Wall", f"-I{include}",
                             f"-I{include}/linux", "-o", str(target), str(source), "-lpthread", "-ldl"], check=True)
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")

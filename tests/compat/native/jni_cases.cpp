@@ -18,32 +18,9 @@
 #include <thread>
 #include <vector>
 
-namespace {
+#include "../../preload/by_kernel.h"
 
-JavaVM* vm;
-
-// Past libc, so that nothing interposed sees it.
-long raw(long nr, long a = 0, long b = 0, long c = 0, long d = 0) {
-#if defined(__x86_64__)
-  long ret;
-  register long r10 asm("r10") = d;
-  asm volatile("syscall"
-               : "=a"(ret)
-               : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
-               : "rcx", "r11", "memory");
-  return ret;
-#else
-  register long x8 asm("x8") = nr;
-  register long x0 asm("x0") = a;
-  register long x1 asm("x1") = b;
-  register long x2 asm("x2") = c;
-  register long x3 asm("x3") = d;
-  asm volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
-  return x0;
-#endif
-}
-
-}  // namespace
+static JavaVM* vm;
 
 extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* the_vm, void*) {
   vm = the_vm;
@@ -54,7 +31,7 @@ extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* the_vm, void*) {
 
 JNI(void, rawSleep)(JNIEnv*, jclass, jint ms) {
   timespec t{ms / 1000, ms % 1000 * 1000000L};
-  raw(SYS_nanosleep, reinterpret_cast<long>(&t), 0);
+  by_kernel(SYS_nanosleep, reinterpret_cast<long>(&t), 0, 0);
 }
 
 static int pipe_ends[2];
@@ -63,12 +40,12 @@ JNI(void, rawPipeOpen)(JNIEnv*, jclass) {
 }
 JNI(jint, rawPipeRead)(JNIEnv*, jclass) {
   unsigned char c = 0;
-  long n = raw(SYS_read, pipe_ends[0], reinterpret_cast<long>(&c), 1);
+  long n = by_kernel(SYS_read, pipe_ends[0], reinterpret_cast<long>(&c), 1);
   return n == 1 ? c : static_cast<jint>(n);
 }
 JNI(void, rawPipeWrite)(JNIEnv*, jclass, jint value) {
   unsigned char c = static_cast<unsigned char>(value);
-  raw(SYS_write, pipe_ends[1], reinterpret_cast<long>(&c), 1);
+  by_kernel(SYS_write, pipe_ends[1], reinterpret_cast<long>(&c), 1);
 }
 
 static std::atomic<int> flag{0};
@@ -91,11 +68,12 @@ JNI(jlong, spin)(JNIEnv*, jclass, jint ms) {
 // A futex of its own, by a raw system call, that Wisp cannot see.
 static std::atomic<int> futex_word{0};
 JNI(void, rawFutexWait)(JNIEnv*, jclass) {
-  while (futex_word.load() == 0) raw(SYS_futex, reinterpret_cast<long>(&futex_word), 128, 0, 0);
+  while (futex_word.load() == 0)
+    by_kernel4(SYS_futex, reinterpret_cast<long>(&futex_word), 128, 0, 0);
 }
 JNI(void, rawFutexWake)(JNIEnv*, jclass) {
   futex_word.store(1);
-  raw(SYS_futex, reinterpret_cast<long>(&futex_word), 129, 1 << 30);
+  by_kernel(SYS_futex, reinterpret_cast<long>(&futex_word), 129, 1 << 30);
 }
 
 // ---- thread-local storage

@@ -1,66 +1,11 @@
 package wisp.it.cases.tools;
 
-import static wisp.it.Kit.say;
-
-import java.io.BufferedReader;
-import java.io.File;
-import java.io.InputStreamReader;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.TreeSet;
-import java.util.concurrent.CountDownLatch;
-import wisp.it.Kit;
 import wisp.it.WispCase;
 
 /** jstack attaches to the process and sees every thread and its state. */
 @WispCase(requires = "bin/jstack")
 public final class Jstack {
     public static void main(String[] args) throws Exception {
-        CountDownLatch open = new CountDownLatch(1);
-        Thread[] threads = new Thread[5];
-        for (int i = 0; i < threads.length; i++) {
-            threads[i] = Kit.start("dumped-" + i, open::await);
-            Kit.awaitState(threads[i], Thread.State.WAITING);
-        }
-        Object monitor = new Object();
-        Thread blocked;
-        synchronized (monitor) {
-            blocked = Kit.start("dumped-blocked", () -> {
-                synchronized (monitor) {
-                    say("entered");
-                }
-            });
-            Kit.awaitState(blocked, Thread.State.BLOCKED);
-            for (int i = 0; i < 2; i++) {
-                dump();
-            }
-        }
-        open.countDown();
-        Kit.join(threads);
-        Kit.join(blocked);
-        say("done");
-    }
-
-    private static void dump() throws Exception {
-        String pid = new File("/proc/self").getCanonicalFile().getName();
-        Process process = new ProcessBuilder(System.getProperty("java.home").replaceFirst("/jre$", "") + "/bin/jstack",
-                "-J-Dsun.tools.attach.attachTimeout=120000", pid).redirectErrorStream(true).start();
-        List<String> lines = new ArrayList<>();
-        try (BufferedReader reader = new BufferedReader(new InputStreamReader(process.getInputStream()))) {
-            for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-                lines.add(line);
-            }
-        }
-        int code = process.waitFor();
-        TreeSet<String> names = new TreeSet<>();
-        for (int i = 0; i + 1 < lines.size(); i++) {
-            if (lines.get(i).startsWith("\"dumped-") || lines.get(i).startsWith("\"main\"")) {
-                names.add(lines.get(i).split("\"")[1] + lines.get(i + 1).replaceFirst("java.lang.Thread.State:", ""));
-            }
-        }
-        say("exit code %d: %s", code, names);
-        if (code != 0) {
-            lines.forEach(System.err::println);
-        }
+        DumpedThreads.listedBy("jstack");
     }
 }
