@@ -50,19 +50,23 @@ TEST(Scheduler, YieldAlternates) {
   EXPECT_EQ(20000, turns);
 }
 
+// One side of two that hit a ball to and fro.
+void play(std::atomic<uint32_t>& ball, uint32_t side, uint32_t rounds) {
+  for (uint32_t n = 0; n < rounds; ++n) {
+    RuntimeEntry entry;
+    while (ball.load() % 2 != side) park(&ball, kForever, [&] { return ball.load() % 2 != side; });
+    ball++;
+    ParkingLot::unpark(&ball, 1);
+  }
+}
+
 TEST(Scheduler, PingPong) {
   std::atomic<uint32_t> ball{0};
   Latch done(2);
   constexpr uint32_t kRounds = 100000;
   for (uint32_t side = 0; side < 2; ++side)
     spawn([&, side] {
-      for (uint32_t n = 0; n < kRounds; ++n) {
-        RuntimeEntry entry;
-        while (ball.load() % 2 != side)
-          park(&ball, kForever, [&] { return ball.load() % 2 != side; });
-        ball++;
-        ParkingLot::unpark(&ball, 1);
-      }
+      play(ball, side, kRounds);
       done.count_down();
     });
   done.wait();
@@ -73,20 +77,11 @@ TEST(Scheduler, KernelThreadAndTaskWakeEachOther) {
   std::atomic<uint32_t> ball{0};
   Latch done(1);
   constexpr uint32_t kRounds = 2000;
-  auto play = [&](uint32_t side) {
-    for (uint32_t n = 0; n < kRounds; ++n) {
-      RuntimeEntry entry;
-      while (ball.load() % 2 != side)
-        park(&ball, kForever, [&] { return ball.load() % 2 != side; });
-      ball++;
-      ParkingLot::unpark(&ball, 1);
-    }
-  };
   spawn([&] {
-    play(0);
+    play(ball, 0, kRounds);
     done.count_down();
   });
-  play(1);
+  play(ball, 1, kRounds);
   done.wait();
   EXPECT_EQ(2 * kRounds, ball);
 }
