@@ -106,6 +106,24 @@ WISP_EXPORT int fclose(FILE* stream) {
   return r;
 }
 
+// Puts another file in the place of the stream's, inside libc as well. (freopen64 is the same on
+// our processors.)
+WISP_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  real::ensure();
+  if (!interposing() || stream == nullptr) return real::freopen(path, mode, stream);
+  int before = errno;
+  int fd = fileno_unlocked(stream);
+  errno = before;
+  int kept = io::descriptor_replacing(fd);
+  FILE* again = real::freopen(path, mode, stream);
+  io::descriptor_replaced(fd, kept);
+  return again;
+}
+
+WISP_EXPORT FILE* freopen64(const char* path, const char* mode, FILE* stream) {
+  return freopen(path, mode, stream);
+}
+
 WISP_EXPORT int dup(int fd) noexcept {
   real::ensure();
   return duplicated(fd, real::dup(fd));

@@ -29,8 +29,15 @@ namespace {
 constexpr idtype_t kByPidfd = static_cast<idtype_t>(3);  // P_PIDFD, newer than our oldest headers
 constexpr uint64_t kFirstLook = 50'000'000;
 
+// How many waits have one. A thread of the kernel would wait without: where they take more than
+// this part of the numbers that the process may have, the next wait does the same.
+std::atomic<uint32_t> g_pidfds{0};
+constexpr uint32_t kPart = 16;
+
 // A pidfd of our own, out of the way of the program's numbers, or -errno.
 int own_pidfd(idtype_t type, id_t id) {
+  // Relaxed: some more that begin at once do no harm.
+  if (g_pidfds.load(std::memory_order_relaxed) >= descriptor_limit() / kPart) return -EMFILE;
   int fd = static_cast<int>(id);
   if (type == kByPidfd) {
     // A wait on a non-blocking one does not wait.
@@ -70,6 +77,7 @@ struct Awaited {
 
 void let_go(void* of) {
   auto* a = static_cast<Awaited*>(of);
+  g_pidfds.fetch_sub(1, std::memory_order_relaxed);
   if (life_of(a->d->state.load(std::memory_order_acquire)) != a->life) return;
   descriptor_closing(a->fd);
   kernel::call(SYS_close, a->fd);
@@ -93,6 +101,7 @@ long wait_for_child(idtype_t type, id_t id, siginfo_t* info, int options, rusage
     return kNoPidfd;
   }
   descriptor_created(fd, kStream, kOwn);
+  g_pidfds.fetch_add(1, std::memory_order_relaxed);
   uint32_t life = life_of(d->state.load(std::memory_order_acquire));
   Awaited awaited{fd, d, life};
   CleanupScope given_up(let_go, &awaited);  // by a handler that jumps out of the call

@@ -50,6 +50,13 @@ long not_ready(int fd, int other_direction) {
   return flags >= 0 && (flags & O_ACCMODE) == other_direction ? -EBADF : -EAGAIN;
 }
 
+// Neither a pipe nor a FIFO: an eventfd, a fanotify group and the like.
+bool is_anonymous(int fd) {
+  struct stat file = {};  // not by libc: its fstat is a newer symbol than we may need
+  return kernel::call(SYS_fstat, fd, reinterpret_cast<long>(&file)) == 0 &&
+         (file.st_mode & S_IFMT) == 0;
+}
+
 long read_nowait(BlockingCall& call, const iovec* parts, int count) {
   // An eventfd that has been written to is marked too; it may have to say that so little is no
   // room.
@@ -78,7 +85,14 @@ long write_nowait(BlockingCall& call, const iovec* parts, int count) {
     if (!no_nowait(r)) return r;
     descriptor_set_flags(call.record(), call.life(), kNoNowait, 0);
   }
-  if (!ready_now(call.fd(), POLLOUT)) return not_ready(call.fd(), O_RDONLY);
+  if (!ready_now(call.fd(), POLLOUT)) {
+    long r = not_ready(call.fd(), O_RDONLY);
+    // An event for it may never come (a fanotify group takes answers, and poll(2) does not say so).
+    // What else is written to so hardly ever waits (an eventfd).
+    return r == -EAGAIN && is_anonymous(call.fd())
+               ? call.make([&] { return write_once(call.fd(), parts, count); })
+               : r;
+  }
   // A pipe that says POLLOUT takes PIPE_BUF bytes without waiting; more it might not. Up to that
   // size a write must stay whole, above it never was.
   iovec first{parts->iov_base, PIPE_BUF};

@@ -39,15 +39,18 @@ bool own_descriptor_in(int first, int last) {
   return false;
 }
 
+uint64_t descriptor_limit() {
+  rlimit limit{0, 0};
+  kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
+  return limit.rlim_cur;
+}
+
 int high_duplicate(int fd, uint32_t others) {
   // Programs expect the lowest free number for their own descriptors, and what they print to go
   // nowhere when they were started without standard output.
-  rlimit limit{0, 0};
-  kernel::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit));
-  if (others > limit.rlim_cur / 32) return -1;
-  long from = limit.rlim_cur > 1024 ? 1000
-              : limit.rlim_cur > 64 ? static_cast<long>(limit.rlim_cur) / 2
-                                    : 3;
+  uint64_t limit = descriptor_limit();
+  if (others > limit / 32) return -1;
+  long from = limit > 1024 ? 1000 : limit > 64 ? static_cast<long>(limit) / 2 : 3;
   return static_cast<int>(kernel::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from));
 }
 

@@ -14,6 +14,9 @@ void own_descriptor_remove(int fd);
 // Any of first..last. Any thread, signal handlers included.
 bool own_descriptor_in(int first, int last);
 
+// How many the process may have (RLIMIT_NOFILE).
+uint64_t descriptor_limit();
+
 // A duplicate of fd out of the way of the program's numbers, or -errno. -1 where `others` of its
 // kind take more than a 32nd of what the process may have: for those that can be done without.
 int high_duplicate(int fd, uint32_t others = 0);

@@ -147,6 +147,45 @@ static void signals(void) {
   close(gate[1]);
 }
 
+// The numbers are the program's, however many wait.
+static void* waits_for(void* pid) {
+  int status;
+  __atomic_add_fetch(&g_waiting, 1, __ATOMIC_SEQ_CST);
+  CHECK(waitpid((pid_t)(long)pid, &status, 0) == (pid_t)(long)pid && status == 0);
+  return NULL;
+}
+static void leave_numbers(void) {
+  enum { kChildren = 90, kLimit = 100, kNeeded = 60 };
+  struct rlimit before, few;
+  CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  few = before;
+  few.rlim_cur = kLimit;
+  CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  int gate[2], opened[kNeeded];
+  pthread_t t[kChildren];
+  CHECK(pipe(gate) == 0);
+  g_waiting = 0;
+  for (int i = 0; i < kChildren; ++i) {
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+      char c;
+      close(gate[1]);
+      while (read(gate[0], &c, 1) < 0) {
+      }
+      _exit(0);
+    }
+    t[i] = java(waits_for, (void*)(long)pid);
+  }
+  while (__atomic_load_n(&g_waiting, __ATOMIC_SEQ_CST) != kChildren) sleep_ms(1);
+  sleep_ms(200);
+  for (int i = 0; i < kNeeded; ++i) CHECK((opened[i] = dup(gate[0])) >= 0);
+  for (int i = 0; i < kNeeded; ++i) close(opened[i]);
+  CHECK(close(gate[0]) == 0 && close(gate[1]) == 0);
+  for (int i = 0; i < kChildren; ++i) join(t[i]);
+  CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+}
+
 static void* ends_soon(void* argument) {
   sleep_ms(30);
   tell(argument);
@@ -200,6 +239,7 @@ static void* other_forms(void* unused) {
 int main(void) {
   check_tasks();
   many();
+  leave_numbers();
   signals();
   join(java(other_forms, NULL));
   return 0;

@@ -73,7 +73,7 @@ MUTATIONS = [
              "size_t size = writable ? kMostPerCall", ("unit", "wisp_io_test", "IoSendFile.Slow*")),
     # Calls of which several are made, and selectors that never wait.
     Mutation("goes-on-by-number", "runtime/io/wait.cpp", "  held_ = high_duplicate(fd_, g_held.load(std::memory_order_relaxed));", "  (void)g_held, held_ = -1;", ("preload", "preload_split_calls", 2), 8),
-    Mutation("holds-without-limit", "runtime/platform/own_descriptors.cpp", "  if (others > limit.rlim_cur / 32) return -1;", "  (void)others;",
+    Mutation("holds-without-limit", "runtime/platform/own_descriptors.cpp", "  if (others > limit / 32) return -1;", "  (void)others;",
              ("preload", "preload_split_calls", 1)),
     Mutation("signal-lost-between-steps", "runtime/io/wait.cpp", "if (AfterSignal ran = handlers_.take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn))",
              "if (AfterSignal ran = handlers_.take(); WISP_UNLIKELY(ran != ran))", ("preload", "preload_signal_between", 2)),
@@ -108,6 +108,13 @@ MUTATIONS = [
              "      [](int fd) {\n"
              "        EpollSet* set = descriptor_find(fd)->epoll.load();\n"
              "        if (set != nullptr && set->first != nullptr) epoll_surrender(fd);\n      });\n", ("preload", "preload_epoll_changes", 1)),
+    # Numbers and files of other kinds.
+    Mutation("pidfds-take-all-numbers", "runtime/io/child_wait.cpp", "constexpr uint32_t kPart = 16;", "constexpr uint32_t kPart = 1;",
+             ("preload", "preload_child_waits", 2)),
+    Mutation("freopen-unseen", "runtime/interpose/descriptor.cpp", "  io::descriptor_replaced(fd, kept);\n  return again;",
+             "  (void)kept;\n  return again;", ("preload", "preload_odd_files", 2)),
+    Mutation("answers-wait-for-room", "runtime/io/read_write.cpp", "return r == -EAGAIN && is_anonymous(call.fd())",
+             "return r == -1 && is_anonymous(call.fd())", ("preload", "preload_odd_files", 2)),
     Mutation("epoll-waiter-not-told", "runtime/io/epoll_control.cpp", "  word_move(&set->d->in, 1);\n", "",
              ("unit", "wisp_io_test", "IoEpoll.ChangedWhile*")),
     Mutation("epoll-others-in-the-queue", "runtime/io/epoll_set.cpp",
