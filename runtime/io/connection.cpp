@@ -150,8 +150,10 @@ long connect(int fd, const sockaddr* address, socklen_t length) {
     if (ready_now(call.fd(), POLLOUT)) return outcome(call, plain);
     r = call.wait(seen);
     if (r == -EAGAIN) return -EINPROGRESS;  // SO_SNDTIMEO, as connect(2) says
-    // That second one, as above: with the kernel's own limit and end by a handler.
+    // That second one, as above: with the kernel's own limit and end by a handler. Not for another
+    // file than that of the first one.
     if (r == BlockingCall::kMakeTheCall) {
+      if (!SameFile(call.record(), call.life()).still()) return -EBADF;
       r = call.make(plain);
       return r == -EALREADY ? -EINPROGRESS : r;  // its limit has passed, as above
     }

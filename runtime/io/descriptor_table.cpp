@@ -163,8 +163,9 @@ void descriptor_created(int fd, Kind kind, uint32_t flags) {
 
 // A duplicate for the calls that wait, or -1.
 static int keep_file(int fd, Descriptor* d) {
-  // acquire: who set kRegistered saw the event pump started, which pump_remove needs.
-  uint64_t s = d->state.load(std::memory_order_acquire);
+  // acquire: who set kRegistered saw the event pump started, which pump_remove needs. seq_cst:
+  // after the mark `replacing`, against BlockingCall::wait.
+  uint64_t s = d->state.load(std::memory_order_seq_cst);
   int kept = (s & kCallers) != 0 ? high_duplicate(fd) : -1;
   if (kept >= 0) kept_mark(kept, true);
   // Taken out while the number still means that file: another descriptor of it would keep the

@@ -176,7 +176,7 @@ long BlockingCall::wait(uint32_t seen) {
   if (direction_ == Direction::Out) pump_ask_out(fd_, d_, life());
   Wait ready = make_ready(fd_, d_, life(), !waited_);  // also what makes the timeouts known
   // `seen` is of the number's word: on with another one from the start.
-  if (WISP_UNLIKELY(ready == Wait::Ended)) return go_on_with_held() ? 0 : -EBADF;
+  if (WISP_UNLIKELY(ready == Wait::Ended)) return life_over();
   if (WISP_UNLIKELY(ready != Wait::Ready))
     return ready == Wait::WouldBlock ? -EAGAIN : kMakeTheCall;
   if (!timed_) {
@@ -202,7 +202,13 @@ long BlockingCall::wait(uint32_t seen) {
   if (AfterSignal ran = handlers_.take(); WISP_UNLIKELY(ran != AfterSignal::GoesOn))
     return after(ran);
   bool counted;
-  if (!count_in(d_, life(), &counted)) return go_on_with_held() ? 0 : -EBADF;
+  if (!count_in(d_, life(), &counted)) return life_over();
+  // Who replaces the file may not have counted this one. seq_cst: counted in, then the mark; the
+  // mark, then the count (keep_file). One of the two sees the other.
+  if (WISP_UNLIKELY(d_->replacing.load() != 0) && begins()) {
+    count_out(d_, life(), counted);
+    return kMakeTheCall;
+  }
   waited_ = true;
   uint64_t until = deadline_;
   if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
@@ -223,6 +229,13 @@ long BlockingCall::wait(uint32_t seen) {
   }
   if (reason == WakeReason::TimedOut) return until == deadline_ ? -EAGAIN : 0;
   return after(signal);
+}
+
+// The number was closed, or dup2 has put another file there, since the call began. It comes after
+// that, where it has neither waited nor done a part: the kernel answers it.
+long BlockingCall::life_over() {
+  if (go_on_with_held()) return 0;
+  return begins() ? kMakeTheCall : -EBADF;
 }
 
 // What wait() returns then.

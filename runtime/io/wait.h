@@ -157,6 +157,9 @@ class BlockingCall {
 
  private:
   long after(AfterSignal handlers);
+  long life_over();
+  // One that were made now could not be told from it.
+  bool begins() const { return !waited_ && !holds_; }
   void begin_to_hold();
   void let_go();
   void leave_runtime();

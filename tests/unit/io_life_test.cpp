@@ -183,6 +183,48 @@ TEST(IoLife, PollSeesTheFileThatReplaces) {
   close_fd(marker.in);
 }
 
+// Whoever comes when the number gets another file reads from one of the two.
+TEST(IoLife, ALateReaderHasOneFileOrTheOther) {
+  signal(SIGPIPE, SIG_IGN);
+  Pipe marker;
+  close_fd(marker.out);
+  io::descriptor_shared(marker.in);
+  std::atomic<uint64_t> start{0};
+  std::atomic<bool> over{false};
+  static constexpr int kTurns = 4000;
+  std::atomic<int> turn{-1}, done{-1};
+  std::atomic<Pipe*> pipe{nullptr};
+  std::thread closer([&] {
+    for (int i = 0; i < kTurns; ++i) {
+      while (turn.load() != i)
+        if (over.load()) return;
+      spin_until(start.load() + static_cast<uint64_t>(i % 100) * 40);
+      replace(pipe.load()->in, marker.in);
+      // For who waits at the first one; nobody may.
+      EXPECT_TRUE(::write(pipe.load()->out, "x", 1) == 1 || errno == EPIPE);
+      done = i;
+    }
+  });
+  run_tasks({[&] {
+    for (int i = 0; i < kTurns; ++i) {
+      Pipe p;
+      pipe = &p;
+      start = monotonic_ns();
+      turn = i;
+      char c;
+      long r = io::read(p.in, &c, 1);
+      EXPECT_TRUE(r == 0 || r == 1) << r << ", replaced " << i % 100 * 40 << " ns after the start";
+      if (r != 0 && r != 1) break;
+      while (done.load() != i) {
+      }
+      close_fd(p.in), close_fd(p.out);
+    }
+    over = true;
+  }});
+  closer.join();
+  close_fd(marker.in);
+}
+
 TEST(IoLife, ReaderGoesOnAfterDup2) {
   LocalPair pair;
   Pipe marker;
