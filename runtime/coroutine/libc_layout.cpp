@@ -10,10 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <optional>
 
 #include "coroutine/context.h"
 #include "coroutine/symbol_table.h"
+#include "platform/backoff.h"
 
 namespace wisp {
 
@@ -178,9 +180,11 @@ void find_join_state(uintptr_t self) {
   libc.join_state = found;
 }
 
-void* look_at_itself(void*) {
+void* look_at_itself(void* looked) {
   find_own_resolver(pthread_self());
   find_join_state(pthread_self());
+  // release: with what was found.
+  static_cast<std::atomic<bool>*>(looked)->store(true, std::memory_order_release);
   return nullptr;
 }
 
@@ -190,9 +194,12 @@ void ask_a_thread() {
   create = reinterpret_cast<decltype(create)>(libc_symbol("pthread_create"));
   join = reinterpret_cast<decltype(join)>(libc_symbol("pthread_join"));
   pthread_t thread;
+  std::atomic<bool> looked{false};
   if (create == nullptr || join == nullptr ||
-      create(&thread, nullptr, look_at_itself, nullptr) != 0)
+      create(&thread, nullptr, look_at_itself, &looked) != 0)
     return;
+  // Not joined before: it is detached for a moment, and a join would be refused then.
+  for (Backoff backoff; !looked.load(std::memory_order_acquire);) backoff.wait();
   join(thread, nullptr);
 }
 
