@@ -204,11 +204,13 @@ long BlockingCall::wait(uint32_t seen) {
   bool counted;
   if (!count_in(d_, life(), &counted)) return life_over();
   // Who replaces the file may not have counted this one. seq_cst: counted in, then the mark; the
-  // mark, then the count (keep_file). One of the two sees the other.
-  if (WISP_UNLIKELY(d_->replacing.load() != 0) && begins()) {
+  // mark, then the count (keep_file). One of the two sees the other. One that has waited before may
+  // so come to the new file; it would have no duplicate to go on with.
+  if (WISP_UNLIKELY(d_->replacing.load() != 0) && !holds_) {
     count_out(d_, life(), counted);
     return kMakeTheCall;
   }
+  bool first = !waited_;
   waited_ = true;
   uint64_t until = deadline_;
   if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
@@ -220,6 +222,7 @@ long BlockingCall::wait(uint32_t seen) {
     duty_.woken(d_, direction_);
     ++in_vain_;
   }
+  if (first && reason == WakeReason::Mismatch) waited_ = false;  // it has not
   AfterSignal signal =
       reason == WakeReason::Interrupted ? after_signal(entry.task()) : AfterSignal::GoesOn;
   if (WISP_UNLIKELY(!count_out(d_, life(), counted)) && !(counted && go_on_with_kept(life())) &&
