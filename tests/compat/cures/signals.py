@@ -97,8 +97,6 @@ MUTATIONS = [
              "if (uint64_t due = 0; (*saved |= w->deferred.load()) == 0 && due != 0) {", ("preload", "preload_signal_put_off", 2), 3),
     Mutation("ended-for-another", "runtime/interpose/signals.cpp", "if (sig < 0 && !ended_for_another(handlers)) return -1;",
              "if (sig < 0) return -1;", ("preload", "preload_signal_strays", 4), 12),
-    Mutation("late-sender-believed", "runtime/interpose/signals.cpp", "      awaits.again();\n", "",
-             ("preload", "preload_signal_strays", 4), 12),
     Mutation("unmarked-signals-for-anybody", "runtime/signal/task_signals.cpp",
              "return info->si_signo > 0 && (waiting_signals(*task->self) & bit_of(info->si_signo)) != 0;", "return false;",
              ("preload", "preload_signal_no_room", 2)),
