@@ -157,23 +157,23 @@ void find_own_resolver(uintptr_t self) {
 // notes the next number; older ones have a pointer for that (joinid), of which nobody else asks.
 // Either is put back: the thread shall be joined.
 void find_join_state(uintptr_t self) {
-  constexpr size_t kWords = 4096 / sizeof(int);
-  int before[kWords];
+  constexpr size_t kWords = 4096 / sizeof(uint32_t);
+  uint32_t before[kWords];
   int (*detach)(pthread_t) = nullptr;
   detach = reinterpret_cast<decltype(detach)>(libc_symbol("pthread_detach"));
   if (detach == nullptr || libc.pthread_size > sizeof before) return;
   memcpy(before, reinterpret_cast<void*>(self), libc.pthread_size);
   if (detach(self) != 0) return;
   size_t found = 0;
-  for (size_t i = 0; i < libc.pthread_size / sizeof(int); ++i) {
-    auto offset = static_cast<ptrdiff_t>(i * sizeof(int));
-    int& word = at<int>(self, offset);
+  for (size_t i = 0; i < libc.pthread_size / sizeof(uint32_t); ++i) {
+    auto offset = static_cast<ptrdiff_t>(i * sizeof(uint32_t));
+    auto& word = at<uint32_t>(self, offset);
     if (i % 2 == 0 && at<uintptr_t>(self, offset) == self && before[i] == 0 && before[i + 1] == 0) {
       at<uintptr_t>(self, offset) = 0;
       return;
     }
-    if (word == before[i] || word != before[i] + 1) continue;
-    found = i * sizeof(int);
+    if (word != before[i] + 1) continue;
+    found = i * sizeof(uint32_t);
     libc.joinable = before[i];
     word = before[i];
   }

@@ -33,8 +33,8 @@ struct LibcLayout {
   size_t first_key_block;  // inside struct pthread; specific[0] points at it
   size_t key_block_size;
   size_t own_resolver;  // struct __res_state of threads but the main one; 0: not part of it
-  size_t join_state;    // int, glibc 2.43 and later: whether it lives, is detached...; 0: none
-  int joinable;         // what stands there in a thread that lives and can be joined
+  size_t join_state;    // a word, glibc 2.43 and later: whether it lives, is detached...; 0: none
+  uint32_t joinable;    // what stands there in a thread that lives and can be joined
   size_t robust_head;   // struct robust_list_head, preceded by robust_prev
   long robust_futex_offset;
 

@@ -178,7 +178,7 @@ static bool create_at(void* place, ThreadBlock* block, uint32_t tid) {
   fill_robust_list(self);
   fill_rseq(block->tp);
   in_pthread<uintptr_t>(self, libc.specific) = self + libc.first_key_block;
-  if (libc.join_state != 0) in_pthread<int>(self, libc.join_state) = libc.joinable;
+  if (libc.join_state != 0) in_pthread<uint32_t>(self, libc.join_state) = libc.joinable;
   at<void*>(block->tp, libc.resolver) = block->resolver;
   thread_block_set_tid(*block, tid);
   return true;

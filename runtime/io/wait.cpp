@@ -210,8 +210,6 @@ long BlockingCall::wait(uint32_t seen) {
     count_out(d_, life(), counted);
     return kMakeTheCall;
   }
-  bool first = !waited_;
-  waited_ = true;
   uint64_t until = deadline_;
   if (direction_ == Direction::Out && kind() == kSocket && !is(kTcp)) {
     uint64_t look = next_look(looks_++);
@@ -222,7 +220,7 @@ long BlockingCall::wait(uint32_t seen) {
     duty_.woken(d_, direction_);
     ++in_vain_;
   }
-  if (first && reason == WakeReason::Mismatch) waited_ = false;  // it has not
+  if (reason != WakeReason::Mismatch) waited_ = true;
   AfterSignal signal =
       reason == WakeReason::Interrupted ? after_signal(entry.task()) : AfterSignal::GoesOn;
   if (WISP_UNLIKELY(!count_out(d_, life(), counted)) && !(counted && go_on_with_kept(life())) &&

@@ -7,8 +7,7 @@
 #include "preload.h"
 
 // Children that read until they are told to end by the close of the other end.
-static pid_t child(int gate[2], int code) {
-  CHECK(pipe(gate) == 0);
+static pid_t child_at(const int gate[2], int code) {
   pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
@@ -18,6 +17,11 @@ static pid_t child(int gate[2], int code) {
     }
     _exit(code);
   }
+  return pid;
+}
+static pid_t child(int gate[2], int code) {
+  CHECK(pipe(gate) == 0);
+  pid_t pid = child_at(gate, code);
   close(gate[0]);
   return pid;
 }
@@ -166,16 +170,7 @@ static void leave_numbers(void) {
   CHECK(pipe(gate) == 0);
   g_waiting = 0;
   for (int i = 0; i < kChildren; ++i) {
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-      char c;
-      close(gate[1]);
-      while (read(gate[0], &c, 1) < 0) {
-      }
-      _exit(0);
-    }
-    t[i] = java(waits_for, (void*)(long)pid);
+    t[i] = java(waits_for, (void*)(long)child_at(gate, 0));
   }
   while (__atomic_load_n(&g_waiting, __ATOMIC_SEQ_CST) != kChildren) sleep_ms(1);
   sleep_ms(200);

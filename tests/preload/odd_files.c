@@ -3,7 +3,6 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/fanotify.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "preload.h"
