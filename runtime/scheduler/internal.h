@@ -58,7 +58,7 @@ struct Scheduler {
   std::atomic<uint64_t> trimmed_bytes{0};        // unused stack given back (trim.cpp)
   int pid = 0;
 
-  // How many carriers are wanted at present (width.h).
+  // How many carriers are wanted at present (width.h, narrow.h).
   uint32_t width() const { return carrier_count - idle.kept_back(); }
 };
 extern Scheduler g_scheduler;
@@ -232,6 +232,9 @@ inline void sysmon_notice() {
 // A deadline that no worker watches: SysMonitor must be up by then.
 void sysmon_watch_deadline(uint64_t deadline_ns);
 uint64_t sysmon_wakes_at();  // ns; ~0: when told
+
+// --- width.cpp: SysMonitor's, at each look; whether a task has kept its carrier for a tick
+void width_look(bool kept);
 
 // --- retake.cpp
 // SysMonitor takes c away from t, which keeps it while others wait. False: t is not its current

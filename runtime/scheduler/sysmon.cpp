@@ -12,7 +12,6 @@
 #include "scheduler/lent.h"
 #include "scheduler/placement.h"
 #include "scheduler/spread.h"
-#include "scheduler/width.h"
 
 namespace wisp {
 
@@ -23,8 +22,6 @@ static std::atomic<uint64_t> g_wakes_at{0};  // ns; ~0 while it sleeps for ever
 // not somebody else watches it again by then: a timekeeper that is busy for 100 us every 10 ms
 // would otherwise wake SysMonitor each time for some timeout a minute away.
 static std::atomic<uint64_t> g_told{~0ull};
-
-static Width g_width;
 
 constexpr uint64_t kShortestNs = 100 * 1000;       // while it watches something that may be stuck
 constexpr uint64_t kLongestNs = 10 * 1000 * 1000;  // while carriers are busy and nothing waits
@@ -50,6 +47,7 @@ struct Findings {
   bool waiting = false;   // a task waits somewhere that an idle carrier could run: look again soon
   uint64_t due = ~0ull;   // ns: a carrier with work will have been kept for a tick
   bool moving = false;    // a carrier has switched since the last look
+  bool kept = false;      // a task has kept its carrier for a tick, whether or not others wait
   bool starving = false;  // there is work, and no worker for an idle carrier
   PumpParts pump_was_empty = 0, pump_empty = 0;  // at the last look, at this one
 };
@@ -94,11 +92,12 @@ static void look_at(Carrier* c, uint64_t now_ns, Findings* f) {
     if (work) f->waiting |= s.idle.wakeable() != 0;
     return;
   }
-  if (!work) return;
   uint64_t tick = s.config.sysmon_tick_us * 1000;
+  uint64_t since = c->patience.since_ns();
+  f->kept |= now_ns - since >= tick;
+  if (!work) return;
   // An idle carrier is the better cure: a thief takes the ring at once, a lone next task after it
   // has seen it wait.
-  uint64_t since = c->patience.since_ns();
   if (s.idle.idle() != 0 && now_ns - since < 4 * tick) {
     f->waiting = true;
     if (due) fire_timers(c, nullptr, now_ns);
@@ -176,22 +175,6 @@ static void look_at_pump(Findings* f) {
   for (uint32_t part = 0; part < pump_parts(); ++part) look_at_pump(part, f);
 }
 
-static void set_width() {
-  Scheduler& s = g_scheduler;
-  uint64_t now = ticks(), busy = 0, run = 0;
-  Width::Seen seen{now / g_ticks_per_us, 0, 0, 0, 0};
-  for (uint32_t i = 0; i < s.carrier_count; ++i) {
-    busy += s.carriers[i].busy.up_to(now);
-    run += s.carriers[i].run_ticks.load(std::memory_order_relaxed);
-    seen.switches += s.carriers[i].switches.load(std::memory_order_relaxed);
-  }
-  for (uint32_t i = 0; i < pump_parts(); ++i)
-    seen.woken += g_pump_parts[i].woken.load(std::memory_order_relaxed);
-  seen.busy_us = busy / g_ticks_per_us;
-  seen.run_us = run / g_ticks_per_us;
-  s.idle.keep_back(s.carrier_count - g_width.look(seen, s.width(), s.carrier_count));
-}
-
 // Relaxed: the number says it all.
 static std::atomic<int> g_tid{0};
 int sysmon_tid() { return g_tid.load(std::memory_order_relaxed); }
@@ -253,7 +236,7 @@ static void* sysmon_main(void*) {
     look_at_pump(&f);
     pump_was_empty = f.pump_empty;
     for (uint32_t i = 0; i < s.carrier_count; ++i) look_at(&s.carriers[i], now, &f);
-    if (s.carrier_count >= Width::kMany && !chaos()) set_width();
+    if (!chaos()) width_look(f.kept);
     if (Spread::possible(s.carrier_count)) placement_look(now);
     uint64_t deadline = fire_timers_of_idle(now);
     if (!s.global.empty() && s.idle.idle() != 0) announce_work(Noticer::SysMonitor);

@@ -7,6 +7,7 @@
 #include "io/epoll_set.h"
 #include "io/event_pump.h"
 #include "scheduler/internal.h"
+#include "scheduler/narrow.h"
 #include "scheduler/width.h"
 #include "sync/sleep.h"
 #include "unit/io_support.h"
@@ -83,9 +84,23 @@ bool meanwhile(std::atomic<bool>* stop, const std::function<bool()>& holds,
   return held;
 }
 
+// Tasks that no descriptor wakes, more than there are carriers.
+std::function<void()> switches_of_many(std::atomic<bool>* stop) {
+  return [stop] {
+    uint32_t n = 2 * g_scheduler.carrier_count;
+    Latch over(n);
+    for (uint32_t i = 0; i < n; ++i)
+      spawn([&] {
+        yield_until([&] { return stop->load(); });
+        over.count_down();
+      });
+    over.wait();
+  };
+}
+
 TEST_F(IoParts, FewCarriersAreWantedWhereTasksWait) {
   uint32_t all = g_scheduler.carrier_count;
-  if (all < Width::kMany) GTEST_SKIP() << "all of so few are wanted";
+  if (all < Width::kMany) GTEST_SKIP() << "OneIsKeptBackWhereCarriersRunDry is for so few";
   auto wanted = [] { return g_scheduler.width(); };
   Pipe there, back;
   std::atomic<bool> stop{false};
@@ -103,17 +118,39 @@ TEST_F(IoParts, FewCarriersAreWantedWhereTasksWait) {
   close_fd(there.in), close_fd(back.in), close_fd(back.out);
 
   stop = false;
-  auto switches = [&] { yield_until([&] { return stop.load(); }); };
-  auto many = [&] {
-    Latch over(2 * all);
-    for (uint32_t i = 0; i < 2 * all; ++i)
-      spawn([&] {
-        switches();
-        over.count_down();
-      });
-    over.wait();
+  EXPECT_TRUE(meanwhile(&stop, [&] { return wanted() == all; }, {switches_of_many(&stop)}));
+}
+
+// Each question is answered by another program, as it were: its task waits, and the carrier has
+// nothing else to do.
+TEST_F(IoParts, OneIsKeptBackWhereCarriersRunDry) {
+  uint32_t all = g_scheduler.carrier_count;
+  if (!Narrow::possible(all)) GTEST_SKIP() << "FewCarriersAreWantedWhereTasksWait is for so many";
+  auto wanted = [] { return g_scheduler.width(); };
+  constexpr int kTasks = 2;
+  Pipe there[kTasks], back[kTasks];
+  std::vector<std::thread> others;
+  for (int i = 0; i < kTasks; ++i)
+    others.emplace_back([in = there[i].in, out = back[i].out] {
+      char c;
+      while (::read(in, &c, 1) == 1) EXPECT_EQ(::write(out, &c, 1), 1);
+    });
+  std::atomic<bool> stop{false};
+  auto ask = [&](int i) {
+    return [&, i] {
+      char c = 'x';
+      while (!stop && ::write(there[i].out, &c, 1) == 1 && io::read(back[i].in, &c, 1) == 1) {
+      }
+      close_fd(there[i].out);
+    };
   };
-  EXPECT_TRUE(meanwhile(&stop, [&] { return wanted() == all; }, {many}));
+  EXPECT_TRUE(meanwhile(&stop, [&] { return wanted() == all - 1; }, {ask(0), ask(1)}));
+  for (std::thread& t : others) t.join();
+  for (int i = 0; i < kTasks; ++i)
+    close_fd(there[i].in), close_fd(back[i].in), close_fd(back[i].out);
+
+  stop = false;
+  EXPECT_TRUE(meanwhile(&stop, [&] { return wanted() == all; }, {switches_of_many(&stop)}));
 }
 
 // Its instance looks for its events where it was when it was put in.

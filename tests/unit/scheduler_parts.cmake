@@ -18,6 +18,8 @@ wisp_unit_test(patience_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/patience_test.cpp
   ONE_THREAD)
 wisp_unit_test(width_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/width_test.cpp
   ONE_THREAD)
+wisp_unit_test(narrow_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/narrow_test.cpp
+  ONE_THREAD)
 wisp_unit_test(spread_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/spread_test.cpp
   ONE_THREAD)
 wisp_unit_test(trim_pace_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/trim_pace_test.cpp
