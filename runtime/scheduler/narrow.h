@@ -3,8 +3,8 @@
 // event in the kernel, which makes each dearer, and so they are busy. With 4 connections to Tomcat
 // half of all switches came after a sleep, and two carriers took up to twice the processor time of
 // one for a request, and made fewer of them: the second processor was wanted by those who ask and
-// answer (docs/performance-io.md, "A few connections"). One carrier that has all of it hardly ever
-// sleeps.
+// answer (docs/performance-conditions.md, "A few connections"). One carrier that has all of it
+// hardly ever sleeps.
 //
 // So it is kept back where carriers run dry at every few switches, and wanted again where tasks
 // queue for longer than it takes to wake it and it to run.

@@ -180,6 +180,17 @@ MUTATIONS = [
     Mutation("narrow-for-those-who-take-long", "runtime/scheduler/width.h", "if (!brief || !waits || 4 * busy", "if (!waits || 4 * busy",
              ("unit", "width_test", "Width.WhoTakesLong*", 2)),
     Mutation("narrow-for-good", "runtime/scheduler/width.h", "      return std::min(width + step, carriers);", "      return width;", ("unit", "width_test", "Width.MoreWhen*", 2)),
+    # One of few carriers.
+    Mutation("few-all-wanted", "runtime/scheduler/width.cpp", "  if (after != before) s.idle.keep_back(after ? 1 : 0);\n", "",
+             ("unit", "wisp_io_test", "IoParts.OneIsKeptBack*", 2)),
+    Mutation("few-for-those-who-compute", "runtime/scheduler/narrow.h", "bool computes = stuck_us_ * kStuckPart > passed;", "bool computes = false;",
+             ("unit", "narrow_test", "Narrow.WhoComputes*", 2)),
+    Mutation("few-and-a-long-queue", "runtime/scheduler/narrow.h", "if (!ours || queued > kLongUs ||", "if (!ours ||", ("unit", "narrow_test", "Narrow.WhoQueues*", 2)),
+    Mutation("few-tried-for-ever", "runtime/scheduler/narrow.h", "pause_us_ = soon ? std::min(2 * pause_us_, kLongestUs) : kShortestUs;", "pause_us_ = kShortestUs;",
+             ("unit", "narrow_test", "Narrow.OfNoUse*", 2)),
+    Mutation("few-judged-at-once", "runtime/scheduler/narrow.h", "bool settled = before.now_us > began_us_;", "bool settled = true;",
+             ("unit", "narrow_test", "Narrow.TheFirstWindow*", 2)),
+    Mutation("few-hardly-dry", "runtime/scheduler/narrow.h", " && dry * kDryPart >= switches", "", ("unit", "narrow_test", "Narrow.NotWhere*", 2)),
     # Both ends of a connection in this process.
     Mutation("partners-not-followed", "runtime/io/registration.cpp",
              "  return leader != nullptr ? leader->part.load(std::memory_order_relaxed) : pump_part_wanted(now);",
