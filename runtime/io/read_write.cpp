@@ -114,11 +114,14 @@ bool ends_as_poll_says(int fd, size_t size) {
 }
 
 // The terminal belongs to another process group: a read stops the job (SIGTTIN), or fails, at once,
-// and not when there is something to read, of which poll(2) tells. Not our terminal: no.
+// and not when there is something to read, of which poll(2) tells. Not our session's terminal: no.
+// (A pseudo-terminal's master names the group of the other side's session.)
 bool in_background(int fd) {
-  pid_t foreground = 0;
+  pid_t foreground = 0, session = 0;
   return kernel::call(SYS_ioctl, fd, TIOCGPGRP, reinterpret_cast<long>(&foreground)) == 0 &&
-         foreground != kernel::call(SYS_getpgid, 0);
+         foreground != kernel::call(SYS_getpgid, 0) &&
+         kernel::call(SYS_ioctl, fd, TIOCGSID, reinterpret_cast<long>(&session)) == 0 &&
+         session == kernel::call(SYS_getsid, 0);
 }
 
 // The other end of a pseudo-terminal has been closed. The kernel's waiting read says EIO then; one

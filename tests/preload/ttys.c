@@ -267,10 +267,54 @@ static void* interrupted(void* unused) {
   return NULL;
 }
 
+// Who reads from a master keeps no kernel thread, whether the other side is a session's terminal
+// (then it names that one's group) or nobody's.
+static int kernel_threads(void) {
+  FILE* status = fopen("/proc/self/status", "r");
+  CHECK(status != NULL);
+  char line[128];
+  int n = 0;
+  while (n == 0 && fgets(line, sizeof line, status) != NULL) sscanf(line, "Threads: %d", &n);
+  fclose(status);
+  return n;
+}
+static void* reads_to_the_end(void* fd) {
+  char c;
+  CHECK(read((int)(long)fd, &c, 1) == -1 && errno == EIO);
+  return NULL;
+}
+static void masters(void) {
+  enum { kMasters = 24 };
+  struct tty ttys[kMasters];
+  pid_t children[kMasters];
+  pthread_t readers[kMasters];
+  for (int i = 0; i < kMasters; ++i) {
+    ttys[i] = open_tty();
+    children[i] = fork();
+    if (children[i] == 0) {
+      if (i % 2 == 0 && (setsid() == -1 || ioctl(ttys[i].slave, TIOCSCTTY, 0) != 0)) _exit(1);
+      for (;;) pause();
+    }
+    CHECK(children[i] > 0 && close(ttys[i].slave) == 0);
+  }
+  for (int i = 0; i < kMasters; i += 2)
+    for (pid_t group = 0; group != children[i]; sleep_ms(1))
+      CHECK(ioctl(ttys[i].master, TIOCGPGRP, &group) == 0);
+  int before = kernel_threads();
+  for (long i = 0; i < kMasters; ++i)
+    readers[i] = java(reads_to_the_end, (void*)(long)ttys[i].master);
+  sleep_ms(200);
+  if (getenv("EXPECT_TASKS") != NULL) CHECK(kernel_threads() - before < kMasters / 2);
+  for (int i = 0; i < kMasters; ++i) CHECK(kill(children[i], SIGKILL) == 0);
+  for (int i = 0; i < kMasters; ++i) CHECK(waitpid(children[i], NULL, 0) == children[i]);
+  for (int i = 0; i < kMasters; ++i) join(readers[i]), close(ttys[i].master);
+}
+
 int main(void) {
   struct sigaction action = {.sa_handler = handler};
   CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
   check_tasks();
+  masters();
   void* (*const all[])(void*) = {lines, raw, both_ways, hang_ups, interrupted};
   enum { kAll = sizeof all / sizeof *all };
   for (int i = 0; i < kAll; ++i) join(java(all[i], NULL));

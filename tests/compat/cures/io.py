@@ -15,6 +15,9 @@ MUTATIONS = [
              "return false;", ("preload", "preload_allocator_waits", 2)),
     Mutation("tracer-moves", "runtime/interpose/process.cpp", "task->stays_here == 0) ++task->stays_here;",
              "task->stays_here == 1) ++task->stays_here;", ("preload", "preload_thread_bound", 2)),
+    # A terminal's other side, which is not the reader's own terminal.
+    Mutation("masters-keep-threads", "runtime/io/read_write.cpp", "session == kernel::call(SYS_getsid, 0)",
+             "session != kernel::call(SYS_getsid, 0) + 1", ("preload", "preload_ttys", 2)),
     # A wait on several beside a reader that is quicker.
     Mutation("event-forgotten-by-poll", "runtime/io/poll_chain.cpp", "    node->told |= what;\n", "",
              ("unit", "wisp_io_test", "IoWait.PollBeside*", 1)),
