@@ -142,12 +142,12 @@ WISP_EXPORT int setsockopt(int fd, int level, int option, const void* value,
       io::descriptor_set_timeout(fd, true, nanoseconds(t));
     else if (option == SO_SNDTIMEO || option == kSendNew)
       io::descriptor_set_timeout(fd, false, nanoseconds(t));
-  } else if (level == IPPROTO_TCP && option == TCP_ULP) {
+  } else if (level == IPPROTO_TCP && (option == TCP_ULP || option == TCP_FASTOPEN_CONNECT)) {
     // A protocol on top (TLS in the kernel) reads by records: short reads say nothing.
+    uint32_t means = option == TCP_ULP ? io::kNeverDrained : io::kSendConnects;
     io::Descriptor* d = io::descriptor_find(fd);
     if (d != nullptr)
-      io::descriptor_set_flags(d, io::life_of(d->state.load(std::memory_order_relaxed)),
-                               io::kNeverDrained, 0);
+      io::descriptor_set_flags(d, io::life_of(d->state.load(std::memory_order_relaxed)), means, 0);
   }
   return r;
 }

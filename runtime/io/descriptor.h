@@ -44,7 +44,8 @@ constexpr uint32_t kRegistered = 1u << 8;
 // Short reads of this one may leave data or an end of stream behind without another edge.
 constexpr uint32_t kNeverDrained = 1u << 9;
 constexpr uint32_t kNoNowait = 1u << 10;  // the kernel knows no RWF_NOWAIT for it
-constexpr uint32_t kListening = 1u << 11;
+// TCP_FASTOPEN_CONNECT: the first send connects.
+constexpr uint32_t kSendConnects = 1u << 11;
 constexpr uint32_t kEnded = 1u << 12;  // the pump saw an end or an error on it
 // An epoll instance of the program's whose entries may be kept in user space (io/epoll_set).
 constexpr uint32_t kEpoll = 1u << 13;
@@ -60,7 +61,7 @@ inline Kind kind_of(uint64_t state) { return static_cast<Kind>(state & kKindMask
 // A TCP connection that the program has opened, as far as is known: bytes on it are an answer to
 // what it has sent. On one that it has accepted they are the next request.
 inline bool is_opened_connection(uint64_t state) {
-  return (state & (kTcp | kAccepted | kListening)) == kTcp;
+  return (state & (kTcp | kAccepted)) == kTcp;
 }
 
 struct PollNode;

@@ -21,6 +21,14 @@ long send_message_once(int fd, const msghdr* message, int flags) {
   return kernel::call(SYS_sendmsg, fd, reinterpret_cast<long>(message), flags);
 }
 
+// It connects, which without blocking is another call: by MSG_FASTOPEN, or because
+// TCP_FASTOPEN_CONNECT has put that off to the first one, which this is.
+bool connects(const BlockingCall& call, int flags) {
+  if (WISP_LIKELY((flags & MSG_FASTOPEN) == 0 && !call.is(kSendConnects))) return false;
+  descriptor_set_flags(call.record(), call.life(), 0, kSendConnects);
+  return true;
+}
+
 // EAGAIN on a socket whose own buffer has room: a datagram socket that is not connected, and the
 // addressee is full (AF_UNIX). The kernel has no event for that, and each attempt makes one that
 // says "writable", so a wait would not wait. The kernel's own call does.
@@ -64,8 +72,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
           socklen_t to_length) {
   BlockingCall call(fd, Direction::Out);
   if (call.straight()) return sent(call, send_once(call.fd(), buffer, size, flags, to, to_length));
-  // MSG_FASTOPEN connects, which without blocking is another call.
-  if (!call.has_record() || WISP_UNLIKELY((flags & MSG_FASTOPEN) != 0)) {
+  if (!call.has_record() || connects(call, flags)) {
     return call.make([&] { return send_once(fd, buffer, size, flags, to, to_length); });
   }
   const char* p = static_cast<const char*>(buffer);
@@ -101,7 +108,7 @@ long send_message(int fd, const msghdr* m, int flags) {
   // With too many parts there may be fewer than it says: EMSGSIZE.
   if (call.straight() || WISP_UNLIKELY(m->msg_iovlen > IOV_MAX))
     return sent(call, send_message_once(call.fd(), m, flags));
-  if (!call.has_record() || WISP_UNLIKELY((flags & MSG_FASTOPEN) != 0)) {
+  if (!call.has_record() || connects(call, flags)) {
     return call.make([&] { return send_message_once(fd, m, flags); });
   }
   size_t size = total(m->msg_iov, m->msg_iovlen), done = 0;

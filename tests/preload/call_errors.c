@@ -1,8 +1,12 @@
 // Calls of which the runtime makes several (split_calls.c): one that ends with a part leaves the
 // error that ended it to the next one, as the kernel's single call does.
+#include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -172,8 +176,33 @@ static void a_part_of_the_first(void) {
   close(ends[0]), close(ends[1]);
 }
 
+// A send that connects ends with the connection's error, and leaves it to nobody.
+static void* connects_late(void* unused) {
+  int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+  CHECK(setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof on) == 0);
+  struct sockaddr_in nobody = {.sin_family = AF_INET, .sin_port = htons(9)};
+  nobody.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK(connect(fd, (struct sockaddr*)&nobody, sizeof nobody) == 0);
+  CHECK(send(fd, "hello", 5, 0) == -1 && errno == ECONNREFUSED);
+  CHECK(send(fd, "hello", 5, 0) == -1 && errno == EPIPE);
+  close(fd);
+  return unused;
+}
+// In a network of our own, where nobody has to have met the peer before. False: not to be had.
+static int own_network(void) {
+  if (unshare(CLONE_NEWNET) != 0) return 0;
+  int fast = open("/proc/sys/net/ipv4/tcp_fastopen", O_WRONLY), fd = socket(AF_INET, SOCK_DGRAM, 0);
+  struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+  CHECK(ioctl(fd, SIOCSIFFLAGS, &lo) == 0);  // for all that follows
+  int there = fast >= 0 && write(fast, "5", 1) == 1;
+  close(fast), close(fd);
+  return there;
+}
+
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
+  // Before there is another thread.
+  if (own_network()) join(java(connects_late, NULL));
   join(java(refused, NULL));
   join(java(leaves_errors, NULL));
   shut_after_a_part();

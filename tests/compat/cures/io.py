@@ -18,6 +18,8 @@ MUTATIONS = [
     # A terminal's other side, which is not the reader's own terminal.
     Mutation("masters-keep-threads", "runtime/io/read_write.cpp", "session == kernel::call(SYS_getsid, 0)",
              "session != kernel::call(SYS_getsid, 0) + 1", ("preload", "preload_ttys", 2)),
+    Mutation("late-connect-unknown", "runtime/io/send.cpp", "(flags & MSG_FASTOPEN) == 0 && !call.is(kSendConnects)",
+             "(flags & MSG_FASTOPEN) == 0", ("preload", "preload_call_errors", 2)),
     # A wait on several beside a reader that is quicker.
     Mutation("event-forgotten-by-poll", "runtime/io/poll_chain.cpp", "    node->told |= what;\n", "",
              ("unit", "wisp_io_test", "IoWait.PollBeside*", 1)),
