@@ -55,6 +55,14 @@ long local_error(const BlockingCall& call, size_t done) {
   return done != 0 || call.is(kTcp) ? 0 : socket_option(call.fd(), SO_ERROR);
 }
 
+// What has been sent, or the error. The attempt after a look of its own, as the peer closes, meets
+// the shutdown first here too: what the kernel's waiting call would have taken along goes with it.
+long part_or_error(const BlockingCall& call, size_t done, long error) {
+  if (done == 0) return error;
+  if (error == -EPIPE && !call.is(kTcp)) socket_option(call.fd(), SO_ERROR);
+  return static_cast<long>(done);
+}
+
 // Who has sent a part and then finds the stream shut down returns the part, without a SIGPIPE.
 int next_part(int flags, size_t done) {
   return flags | MSG_DONTWAIT | (done != 0 ? MSG_NOSIGNAL : 0);
@@ -99,7 +107,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
           [&] { return send_once(call.fd(), p + done, size - done, flags, to, to_length); });
       if (r >= 0) return static_cast<long>(done) + r;
     }
-    return done != 0 ? static_cast<long>(done) : r;
+    return part_or_error(call, done, r);
   }
 }
 
@@ -146,8 +154,7 @@ long send_message(int fd, const msghdr* m, int flags) {
     if (r == BlockingCall::kMakeTheCall && done == 0) {
       return call.make([&] { return send_message_once(call.fd(), m, flags); });
     }
-    if (done != 0) return static_cast<long>(done);
-    return r;
+    return part_or_error(call, done, r);
   }
 }
 
