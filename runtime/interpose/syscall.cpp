@@ -208,6 +208,7 @@ WISP_EXPORT long syscall(long number, ...) {
       if (long result; scheduling_call(number, a, b, c, d, &result)) return answer(result);
       break;
   }
+  if (long result; changing_call({number, a, b, c, d, e, f}, &result)) return answer(result);
   return answer(kernel::call(number, a, b, c, d, e, f));
 }
 

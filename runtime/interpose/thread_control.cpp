@@ -1,15 +1,23 @@
 // prctl(2): name and timer slack are the calling thread's, so a task has its own. All else is the
-// kernel's.
+// kernel's, and of that some calls change the kernel thread alone: its namespaces, its user for
+// files, its rights. From then on the task stays there (scheduler/own_thread.h).
 //
 // The slack is only noted: how late a wait may end is the runtime's to say (kTimerSlackNs), and the
 // kernel thread's would be everybody's.
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 
 #include "interpose/entry.h"
 #include "interpose/threads.h"
 #include "platform/kernel.h"
+#include "scheduler/own_thread.h"
+
+#ifndef SYS_landlock_restrict_self
+#define SYS_landlock_restrict_self 446
+#endif
 
 namespace wisp {
 
@@ -54,9 +62,77 @@ bool control_call(int option, long argument, long* result) {
   }
 }
 
+// libc's functions tell all threads of a new user or group; its system calls do not.
+static bool changes_thread(long number, long a, long b) {
+  switch (number) {
+    case SYS_unshare:
+    case SYS_setns:
+    case SYS_capset:
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_setgroups:
+    case SYS_landlock_restrict_self:
+      return true;
+    case SYS_setfsuid:
+    case SYS_setfsgid:
+      return static_cast<int>(a) != -1;  // a question
+    case SYS_seccomp:
+      return a == SECCOMP_SET_MODE_STRICT ||
+             (a == SECCOMP_SET_MODE_FILTER && (b & SECCOMP_FILTER_FLAG_TSYNC) == 0);
+    case SYS_prctl:
+      return a == PR_SET_SECCOMP;
+    default:
+      return false;
+  }
+}
+
+template <typename F>
+static auto changing(WispTask* task, F&& call) {
+  if (task == nullptr) return call();
+  ChangesThread change(task);
+  auto result = call();
+  change.over(result >= 0);
+  return result;
+}
+
+bool changing_call(const long (&call)[7], long* result) {
+  bool changes = WISP_UNLIKELY(changes_thread(call[0], call[1], call[2]));
+  WispTask* task = changes ? task_outside_runtime() : nullptr;
+  if (WISP_LIKELY(task == nullptr)) return false;
+  *result = changing(task, [&] {
+    return kernel::call(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
+  });
+  return true;
+}
+
 }  // namespace wisp
 
 using namespace wisp;
+
+#define WISP_CHANGING(name, parameters, arguments)                                 \
+  WISP_EXPORT int name parameters noexcept {                                       \
+    real::ensure();                                                                \
+    return changing(task_outside_runtime(), [&] { return real::name arguments; }); \
+  }
+WISP_CHANGING(unshare, (int flags), (flags))
+WISP_CHANGING(setns, (int fd, int type), (fd, type))
+WISP_CHANGING(capset, (void* header, const void* data), (header, data))
+#undef WISP_CHANGING
+
+// These return the id before, also where they are refused; -1 only asks.
+#define WISP_CHANGING(name, id)                                                         \
+  WISP_EXPORT int name(id new_one) noexcept {                                           \
+    real::ensure();                                                                     \
+    WispTask* task = new_one != static_cast<id>(-1) ? task_outside_runtime() : nullptr; \
+    return changing(task, [=] { return real::name(new_one); });                         \
+  }
+WISP_CHANGING(setfsuid, uid_t)
+WISP_CHANGING(setfsgid, gid_t)
+#undef WISP_CHANGING
 
 WISP_EXPORT int prctl(int option, ...) noexcept {
   va_list list;
@@ -65,6 +141,8 @@ WISP_EXPORT int prctl(int option, ...) noexcept {
   unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
   va_end(list);
   real::ensure();
+  if (option == PR_SET_SECCOMP)
+    return changing(task_outside_runtime(), [=] { return real::prctl(option, a, b, c, d); });
   long result;
   if (!control_call(option, static_cast<long>(a), &result)) return real::prctl(option, a, b, c, d);
   return result < 0 && result >= -4095 ? error_answer(static_cast<int>(-result))

@@ -13,6 +13,7 @@
 #include "coroutine/key_registry.h"
 #include "interpose/entry.h"
 #include "scheduler/lent.h"
+#include "scheduler/own_thread.h"
 #include "signal/actions.h"
 #include "sync/join.h"
 #include "sync/words.h"
@@ -51,7 +52,6 @@ void task_main(WispTask* self) {
   void* result = call_start_routine(self);
   if (!interposing()) exit(0);  // a forked child's only thread has ended
   thread_block_exit_hooks(&self->block);
-  self->stays_here = 0;  // ptrace
   exit_current(self, result);
 }
 
@@ -130,8 +130,9 @@ WISP_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr, vo
                                void* argument) noexcept {
   real::ensure();
   bool java = thread_self().next_create_is_java;
+  // One that is born of a changed thread inherits that, as only a kernel thread can.
   if (interposing() && g_make_task != nullptr && g_make_task(__builtin_return_address(0)) &&
-      !has_own_stack(attr) && g_start_scheduler()) {
+      !has_own_stack(attr) && !thread_is_changed(calling_task()) && g_start_scheduler()) {
     int error = create_task(thread, attr, start, argument);
     // HotSpot tries again (os::create_thread; seen in JDK 25).
     if (error == EAGAIN) thread_self().next_create_is_java = java;

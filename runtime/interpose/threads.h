@@ -33,6 +33,8 @@ inline WispTask* known_tid(int tid) {
 // kernel's: an error is -errno.
 bool scheduling_call(long number, long a, long b, long c, long d, long* result);
 bool control_call(int option, long argument, long* result);  // prctl
+// Those that change the kernel thread (own_thread.h). False: not such a one, nothing is done.
+bool changing_call(const long (&call)[7], long* result);
 
 // Whether a task may be born with the affinity of these attributes: 0 or an errno.
 int affinity_at_birth(const pthread_attr_t* attr);

@@ -153,6 +153,7 @@ struct Worker {
   // those at the end of the thread: it does not end, and is not made lighter, which might end it.
   // Set on this thread; SysMonitor, who looks, may be late: relaxed.
   std::atomic<bool> stays{false};
+  bool changed = false;  // by the program (own_thread.h): it ends with its task; its own
   bool left_pump_for_timer = false;  // its own note: see send_to_pump_instead (sleep.cpp)
   Worker* next = nullptr;            // in the spare list
   Worker* all_next = nullptr;

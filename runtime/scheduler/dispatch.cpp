@@ -323,6 +323,8 @@ void exit_current(WispTask* self, void* result) {
     g_scheduler.completed_elsewhere.fetch_add(1, std::memory_order_relaxed);
   self->state.store(TaskState::Dead, std::memory_order_relaxed);
   end_tid(self);
+  // ptrace, ChangesThread: here, where it takes no carrier any more.
+  self->stays_here = 0;
   if (own_threads_watched()) own_thread_over(self);
   if (WISP_UNLIKELY(self->cpu_timers != nullptr)) g_task_timers_end(self);
   self->recycle_on_leave = g_task_exiting(self);

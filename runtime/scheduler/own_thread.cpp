@@ -36,6 +36,26 @@ void note_own_thread_slow(WispTask* self) {
   self->own_thread.store(keeps, std::memory_order_relaxed);
 }
 
+ChangesThread::ChangesThread(WispTask* self) : self_(self) {
+  RuntimeEntry entry;
+  ++self->stays_here;
+  note_own_thread_slow(self);
+  leave_carrier(self);
+}
+
+void ChangesThread::over(bool changed) {
+  Worker* w = self_->worker.load(std::memory_order_relaxed);
+  if (changed && !w->changed)
+    w->changed = true;
+  else
+    --self_->stays_here;
+}
+
+bool thread_is_changed(const WispTask* self) {
+  return self != nullptr && WISP_UNLIKELY(self->stays_here != 0) &&
+         self->worker.load(std::memory_order_relaxed)->changed;
+}
+
 bool leave_for_own_thread(WispTask* self) {
   // Whether it still has its signal stack is asked when it next waits inside the runtime.
   if (self->own_thread.load(std::memory_order_relaxed) &&

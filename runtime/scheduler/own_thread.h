@@ -11,8 +11,12 @@
 // The kernel is asked at each wait, which costs a system call, and only once somebody may have set
 // one (own_threads_watch): bit kOwnThreadBit of `observed`.
 //
-// The other reason is a lock of libc's that the task holds while the program's code runs, and that
+// Another reason is a lock of libc's that the task holds while the program's code runs, and that
 // workers need to come up (StaysHere): queued behind them the task would never give it back.
+//
+// The third is that the program has changed the kernel thread itself (ChangesThread): its
+// namespaces, its user for files, what system calls it may make. Nobody else is to run on it, so it
+// ends with the task.
 #pragma once
 #include "scheduler/event_log.h"
 
@@ -37,6 +41,20 @@ class StaysHere {
  private:
   WispTask* self_;
 };
+
+// Around a call of a task's that may change the kernel thread. Its carrier goes to others before:
+// no worker is ever made, and no task run, by a changed thread. Outside any RuntimeEntry.
+class ChangesThread {
+ public:
+  explicit ChangesThread(WispTask* self);
+  // What the call has done. Unchanged, the task is one like others from its next wait on.
+  void over(bool changed);
+
+ private:
+  WispTask* self_;
+};
+// The calling task's is changed. `self` may be null.
+bool thread_is_changed(const WispTask* self);
 
 // The calling task has to stay on this kernel thread now.
 bool has_signal_stack_now();

@@ -95,10 +95,11 @@ static bool found_in_pump(Worker* w, Carrier* c) {
 }
 
 // It lent itself to a handed-off task, which has now parked: a spare, until it has a carrier.
-// False: it is not needed any more, or cannot get its weight back.
+// False: it is not needed any more, cannot get its weight back, or was changed by its task.
 static bool wait_as_spare(Worker* w) {
   Scheduler& s = g_scheduler;
   if (!lent_over(w)) return false;
+  if (w->changed) return false;
   if (s.idle.spares() > s.carrier_count + kMaxSpares && !w->stays.load(std::memory_order_relaxed))
     return false;
   s.idle.publish_spare(w);
@@ -201,6 +202,7 @@ static void worker_unused(Worker* w) {
   w->waker_processor = -1;
   w->kept_off.store(false, std::memory_order_relaxed);
   w->left_pump_for_timer = false;
+  w->changed = false;
   w->nice_added.store(0, std::memory_order_relaxed);
   w->cpu_seen.store(0, std::memory_order_relaxed);
   w->cpu_charged.store(0, std::memory_order_relaxed);

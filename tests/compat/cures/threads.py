@@ -26,6 +26,13 @@ MUTATIONS = [
              ("preload", "preload_user_ids", 2)),
     Mutation("setxid-blocked", "runtime/platform/kernel.h", "kAllSignals = ~(1ull << 32)", "kAllSignals = ~0ull",
              ("preload", "preload_user_ids", 2)),
+    # What the program changes of a kernel thread.
+    Mutation("changed-thread-goes-on", "runtime/scheduler/worker.cpp", "  if (w->changed) return false;\n", "",
+             ("preload", "preload_thread_state", 2)),
+    Mutation("changed-thread-is-left", "runtime/scheduler/own_thread.cpp", "  ++self->stays_here;\n  note_own",
+             "  note_own", ("preload", "preload_thread_state", 2)),
+    Mutation("born-of-a-changed-thread", "runtime/interpose/threads.cpp", "!thread_is_changed(calling_task()) && ", "",
+             ("preload", "preload_thread_state", 2)),
     # Locks that libc keeps in the kernel.
     Mutation("kernel-told-to-inherit", "runtime/sync/mutex.cpp",
              "if (e == 0 && attributes != nullptr && !mutex_is_ours(m)) m->__data.__kind &= ~kMutexInherits;", "",
