@@ -154,6 +154,17 @@ int affinity_at_birth(const pthread_attr_t* attr) {
   return set_affinity(sizeof set, &set);
 }
 
+int class_at_birth(const pthread_attr_t* attr) {
+  int inherited = PTHREAD_INHERIT_SCHED, policy = SCHED_OTHER;
+  sched_param param{};
+  if (real::pthread_attr_getinheritsched(attr, &inherited) != 0 ||
+      inherited != PTHREAD_EXPLICIT_SCHED)
+    return 0;
+  real::pthread_attr_getschedpolicy(attr, &policy);
+  real::pthread_attr_getschedparam(attr, &param);
+  return class_for_task(policy, param.sched_priority);
+}
+
 }  // namespace wisp
 
 using namespace wisp;

@@ -84,6 +84,7 @@ static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start
     guard_size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   }
   int error = attr != nullptr ? affinity_at_birth(attr) : 0;
+  if (error == 0 && attr != nullptr) error = class_at_birth(attr);
   if (error != 0) return error;
   if (g_stack_option != 0) stack_size = stack_by_option(stack_size);
   RuntimeEntry entry;

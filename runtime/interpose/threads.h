@@ -36,8 +36,9 @@ bool control_call(int option, long argument, long* result);  // prctl
 // Those that change the kernel thread (own_thread.h). False: not such a one, nothing is done.
 bool changing_call(const long (&call)[7], long* result);
 
-// Whether a task may be born with the affinity of these attributes: 0 or an errno.
+// Whether a task may be born with the affinity, with the class of these attributes: 0 or an errno.
 int affinity_at_birth(const pthread_attr_t* attr);
+int class_at_birth(const pthread_attr_t* attr);
 
 // The task's main: first run, start routine, exit hooks, end. The scheduler's g_task_main.
 void task_main(WispTask* task);

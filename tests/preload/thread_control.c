@@ -142,6 +142,17 @@ static void* makes_threads(void* unused) {
   CHECK(pthread_attr_setaffinity_np(&attr, sizeof processors, &processors) == 0);
   CHECK(start_java(&t, &attr, never_runs, NULL) == EINVAL);
   CHECK(pthread_attr_destroy(&attr) == 0);
+  // A class counts only where it is not to be inherited.
+  struct sched_param priority = {1};
+  CHECK(pthread_attr_init(&attr) == 0 && pthread_attr_setschedpolicy(&attr, SCHED_FIFO) == 0);
+  CHECK(pthread_attr_setschedparam(&attr, &priority) == 0);
+  CHECK(start_java(&t, &attr, has_mask, (void*)SIGUSR1) == 0);
+  join(t);
+  CHECK(pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED) == 0);
+  if (getenv("EXPECT_TASKS") != NULL) CHECK(start_java(&t, &attr, never_runs, NULL) == EPERM);
+  CHECK(pthread_attr_setschedpolicy(&attr, SCHED_OTHER) == 0);
+  CHECK(start_java(&t, &attr, never_runs, NULL) == EINVAL);
+  CHECK(pthread_attr_destroy(&attr) == 0);
   return unused;
 }
 
