@@ -166,9 +166,12 @@ WISP_EXPORT long syscall(long number, ...) {
       io::epoll_surrender(static_cast<int>(a));
       if (number == SYS_epoll_ctl) io::epoll_surrender(static_cast<int>(c));
       break;
-    case SYS_io_uring_setup:
+    case SYS_io_uring_setup: {
       if (current_task() != nullptr && ring_of_one_thread(b)) return answer(-EINVAL);
-      break;
+      long ring = kernel::call(number, a, b);
+      if (ring >= 0) io::epoll_leave_to_kernel();
+      return answer(ring);
+    }
     case SYS_io_uring_register:
       if (current_task() != nullptr && b == kRegisterRingDescriptors) return answer(-EINVAL);
       break;

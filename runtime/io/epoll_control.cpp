@@ -214,7 +214,7 @@ long epoll_control(int epoll, int operation, int fd, epoll_event* event) {
     return control_in_kernel(set, epoll, operation, fd, event);
   }
   if (operation == EPOLL_CTL_ADD) {
-    // relaxed: set before the first task begins.
+    // relaxed: set before the first task begins, or see epoll_leave_to_kernel.
     if (WISP_UNLIKELY(g_epoll_in_kernel.load(std::memory_order_relaxed)))
       return epoll_kernel_control(epoll, operation, fd, event);
     if (set == nullptr && (set = set_of(e)) == nullptr) return -ENOMEM;

@@ -247,6 +247,13 @@ void epoll_surrender_all() {
       &epoll_surrender);
 }
 
+void epoll_leave_to_kernel() {
+  // Before the flags of those that are there: who has not seen this adds to one of them, or sees
+  // that it is given up.
+  g_epoll_in_kernel.store(true);
+  epoll_surrender_all();
+}
+
 void epoll_item_ready(PollNode* node) {
   auto* i = static_cast<EpollItem*>(node);
   EpollSet* set = i->set;

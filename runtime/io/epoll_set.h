@@ -20,7 +20,7 @@
 
 namespace wisp::io {
 
-// All instances stay the kernel's. Set before there are tasks.
+// All instances stay the kernel's. Set before there are tasks, or by epoll_leave_to_kernel.
 extern std::atomic<bool> g_epoll_in_kernel;
 
 // epoll_ctl(2). Any thread, outside the runtime. 0 or -errno.
@@ -42,6 +42,9 @@ void epoll_surrender_polled(pollfd* fds, nfds_t n);
 void epoll_surrender_selected(int n, const fd_set* in, const fd_set* out, const fd_set* except);
 // Of all instances, those without entries too: before a fork. The child has them in common with us.
 void epoll_surrender_all();
+// And of those that are made later: the program has an io_uring, through which it may change them
+// unseen (IORING_OP_EPOLL_CTL, as libuv does).
+void epoll_leave_to_kernel();
 
 // --- for the descriptor table and the pump; need a RuntimeEntry
 // Something that the node waits for has happened. Under the lock of its chain.

@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -39,18 +40,11 @@ static int make_ring(struct ring* r, unsigned flags) {
   CHECK(r->submissions != MAP_FAILED && r->completions != MAP_FAILED && r->entries != MAP_FAILED);
   return 0;
 }
-// A timeout of a millisecond through the ring: its result.
-static int timeout_by(struct ring* r) {
-  struct {
-    long long seconds, ns;
-  } ms = {0, 1000000};
+// What is asked for through the ring: its result.
+static int ask_by(struct ring* r, const struct io_uring_sqe* what) {
   unsigned tail = *word(r->submissions, r->p.sq_off.tail);
   unsigned at = tail & *word(r->submissions, r->p.sq_off.ring_mask);
-  struct io_uring_sqe* e = &r->entries[at];
-  memset(e, 0, sizeof *e);
-  e->opcode = IORING_OP_TIMEOUT;
-  e->addr = (unsigned long)&ms;
-  e->len = 1;
+  r->entries[at] = *what;
   word(r->submissions, r->p.sq_off.array)[at] = at;
   __atomic_store_n(word(r->submissions, r->p.sq_off.tail), tail + 1, __ATOMIC_RELEASE);
   long done = syscall(SYS_io_uring_enter, r->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
@@ -61,6 +55,14 @@ static int timeout_by(struct ring* r) {
   int result = all[head & *word(r->completions, r->p.cq_off.ring_mask)].res;
   __atomic_store_n(word(r->completions, r->p.cq_off.head), head + 1, __ATOMIC_RELEASE);
   return result;
+}
+// A timeout of a millisecond.
+static int timeout_by(struct ring* r) {
+  struct {
+    long long seconds, ns;
+  } ms = {0, 1000000};
+  struct io_uring_sqe e = {.opcode = IORING_OP_TIMEOUT, .addr = (unsigned long)&ms, .len = 1};
+  return ask_by(r, &e);
 }
 static void* uses_rings(void* unused) {
   // None; IORING_SETUP_SINGLE_ISSUER; that and IORING_SETUP_DEFER_TASKRUN.
@@ -78,6 +80,37 @@ static void* uses_rings(void* unused) {
     }
     close(r.fd);
   }
+  return unused;
+}
+
+// As libuv changes its loop's instance: some entries by calls, others through a ring.
+static int change_by(struct ring* r, int epoll, unsigned operation, int fd, unsigned events) {
+  struct epoll_event event = {.events = events, .data.fd = fd};
+  struct io_uring_sqe e = {.opcode = IORING_OP_EPOLL_CTL,
+                           .fd = epoll,
+                           .off = (unsigned)fd,
+                           .addr = (unsigned long)&event,
+                           .len = operation};
+  return ask_by(r, &e);
+}
+static void* changes_by_ring(void* unused) {
+  int epoll = epoll_create1(0), early[2], late[2];
+  CHECK(epoll >= 0 && pipe(early) == 0 && pipe(late) == 0);
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = early[0]};
+  CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, early[0], &event) == 0);
+  struct ring r;
+  if (make_ring(&r, 0) != 0) return unused;  // no io_uring for us
+  int added = change_by(&r, epoll, EPOLL_CTL_ADD, late[0], EPOLLIN);
+  if (added == -EINVAL) return unused;  // nor that in it
+  CHECK(added == 0 && write(late[1], "l", 1) == 1);
+  CHECK(epoll_wait(epoll, &event, 1, 10000) == 1 && event.data.fd == late[0]);
+  CHECK(change_by(&r, epoll, EPOLL_CTL_DEL, late[0], 0) == 0);
+  CHECK(change_by(&r, epoll, EPOLL_CTL_MOD, early[0], EPOLLIN | EPOLLET) == 0);
+  CHECK(write(early[1], "e", 1) == 1);
+  CHECK(epoll_wait(epoll, &event, 1, 10000) == 1 && event.data.fd == early[0]);
+  CHECK(epoll_wait(epoll, &event, 1, 0) == 0);
+  int files[] = {early[0], early[1], late[0], late[1], epoll, r.fd};
+  for (int i = 0; i < 6; ++i) CHECK(close(files[i]) == 0);
   return unused;
 }
 
@@ -169,6 +202,7 @@ static void* attaches(void* unused) {
 
 int main(void) {
   check_tasks();
+  join(java(changes_by_ring, NULL));  // first: from the first ring on instances are the kernel's
   for (int round = 0; round < 5; ++round) {
     pthread_t t[6];
     for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? uses_rings : wants_rseq, NULL);
