@@ -207,6 +207,9 @@ WISP_EXPORT long syscall(long number, ...) {
     case SYS_prctl:
       if (long result; control_call(static_cast<int>(a), b, &result)) return answer(result);
       break;
+    case SYS_capget:
+    case SYS_capset:
+      return answer(capabilities_call(number, a, b));
     default:
       if (long result; scheduling_call(number, a, b, c, d, &result)) return answer(result);
       break;

@@ -1,9 +1,12 @@
 // prctl(2): name and timer slack are the calling thread's, so a task has its own. All else is the
 // kernel's, and of that some calls change the kernel thread alone: its namespaces, its user for
-// files, its rights. From then on the task stays there (scheduler/own_thread.h).
+// files, its rights. From then on the task stays there (scheduler/own_thread.h). capget(2) and
+// capset(2) may name the thread by its number.
 //
 // The slack is only noted: how late a wait may end is the runtime's to say (kTimerSlackNs), and the
 // kernel thread's would be everybody's.
+#include <errno.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -67,7 +70,6 @@ static bool changes_thread(long number, long a, long b) {
   switch (number) {
     case SYS_unshare:
     case SYS_setns:
-    case SYS_capset:
     case SYS_setuid:
     case SYS_setgid:
     case SYS_setreuid:
@@ -109,6 +111,24 @@ bool changing_call(const long (&call)[7], long* result) {
   return true;
 }
 
+// Asked first, the kernel has read the header before it says that there is no such thread, or that
+// another's capabilities are not to be set: so we may read it. Another task has its process's.
+static long named_capabilities(long number, long header, long data) {
+  long r = kernel::call(number, header, data);
+  if (r != (number == SYS_capget ? -ESRCH : -EPERM)) return r;
+  __user_cap_header_struct named = *reinterpret_cast<__user_cap_header_struct*>(header);
+  const WispTask* task = known_tid(named.pid);
+  bool own = task == calling_task();
+  if (task == nullptr || (number == SYS_capset && !own)) return r;
+  named.pid = own ? 0 : static_cast<int>(kernel::getpid());
+  return kernel::call(number, reinterpret_cast<long>(&named), data);
+}
+
+long capabilities_call(long number, long header, long data) {
+  if (number == SYS_capget) return named_capabilities(number, header, data);
+  return changing(task_outside_runtime(), [=] { return named_capabilities(number, header, data); });
+}
+
 }  // namespace wisp
 
 using namespace wisp;
@@ -120,7 +140,6 @@ using namespace wisp;
   }
 WISP_CHANGING(unshare, (int flags), (flags))
 WISP_CHANGING(setns, (int fd, int type), (fd, type))
-WISP_CHANGING(capset, (void* header, const void* data), (header, data))
 #undef WISP_CHANGING
 
 // These return the id before, also where they are refused; -1 only asks.
@@ -147,4 +166,13 @@ WISP_EXPORT int prctl(int option, ...) noexcept {
   if (!control_call(option, static_cast<long>(a), &result)) return real::prctl(option, a, b, c, d);
   return result < 0 && result >= -4095 ? error_answer(static_cast<int>(-result))
                                        : static_cast<int>(result);
+}
+
+WISP_EXPORT int capget(cap_user_header_t header, cap_user_data_t data) noexcept {
+  return static_cast<int>(answer(
+      capabilities_call(SYS_capget, reinterpret_cast<long>(header), reinterpret_cast<long>(data))));
+}
+WISP_EXPORT int capset(cap_user_header_t header, const cap_user_data_t data) noexcept {
+  return static_cast<int>(answer(
+      capabilities_call(SYS_capset, reinterpret_cast<long>(header), reinterpret_cast<long>(data))));
 }

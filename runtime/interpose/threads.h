@@ -35,6 +35,7 @@ bool scheduling_call(long number, long a, long b, long c, long d, long* result);
 bool control_call(int option, long argument, long* result);  // prctl
 // Those that change the kernel thread (own_thread.h). False: not such a one, nothing is done.
 bool changing_call(const long (&call)[7], long* result);
+long capabilities_call(long number, long header, long data);
 
 // Whether a task may be born with the affinity, with the class of these attributes: 0 or an errno.
 int affinity_at_birth(const pthread_attr_t* attr);

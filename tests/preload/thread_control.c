@@ -1,5 +1,6 @@
-// What a thread says of itself by prctl(2), and what attributes it is born with: nobody else has
-// it.
+// What a thread says of itself by prctl(2) and capset(2), and what attributes it is born with:
+// nobody else has it.
+#include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -104,6 +105,36 @@ static void* asks_other_things(void* unused) {
   return unused;
 }
 
+// ---- capabilities: of the thread that has the number
+
+int capget(cap_user_header_t header, cap_user_data_t data);  // libc's headers do not have them
+int capset(cap_user_header_t header, const cap_user_data_t data);
+
+static void check_capabilities(int tid, int may_set) {
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, tid};
+  struct __user_cap_header_struct mine = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct named[2], own[2];
+  CHECK(capget(&mine, own) == 0);
+  CHECK(capget(&header, named) == 0 && memcmp(named, own, sizeof own) == 0);
+  memset(named, 1, sizeof named);
+  CHECK(syscall(SYS_capget, &header, named) == 0 && memcmp(named, own, sizeof own) == 0);
+  CHECK((capset(&header, own) == 0) == may_set && (may_set || errno == EPERM));
+  CHECK((syscall(SYS_capset, &header, own) == 0) == may_set && (may_set || errno == EPERM));
+}
+static void* has_capabilities(void* parent) {
+  check_capabilities((int)syscall(SYS_gettid), 1);
+  check_capabilities((int)(long)parent, 0);
+  struct __user_cap_header_struct nobody = {_LINUX_CAPABILITY_VERSION_3, 0x3fffffff};
+  struct __user_cap_data_struct data[2];
+  CHECK(capget(&nobody, data) == -1 && errno == ESRCH);
+  CHECK(syscall(SYS_capget, NULL, data) == -1 && errno == EFAULT);
+  return NULL;
+}
+static void* asks_for_capabilities(void* unused) {
+  join(java(has_capabilities, (void*)syscall(SYS_gettid)));
+  return unused;
+}
+
 // ---- attributes
 
 static void* has_mask(void* signal) {
@@ -173,6 +204,7 @@ int main(void) {
     for (int i = 0; i < 6; ++i) t[i] = java(i % 2 ? waits_exactly : asks_other_things, NULL);
     for (int i = 0; i < 6; ++i) join(t[i]);
     join(java(makes_threads, NULL));
+    join(java(asks_for_capabilities, NULL));
   }
   has_slack((void*)g_slack);
   is_named(NULL);
