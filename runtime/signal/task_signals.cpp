@@ -156,7 +156,8 @@ static void deliver_one(ThreadSelf& self, int sig) {
   WakeReason& reason = self.task->waiter.reason;
   self.task->ends_wait = reason == WakeReason::Interrupted ? sig : 0;
   reason = WakeReason::Unparked;  // the next signal interrupts none
-  for (int attempt = 0; attempt < 8; ++attempt) {
+  for (int attempt = 0; attempt < 8;) {
+    uint64_t begun = self.task->handlers_begun.load(std::memory_order_relaxed);
     // Other handlers may run before the two calls and move us to another worker, where the signal
     // is then not found: once more.
     long r = send_directed(kernel::gettid(), sig);
@@ -168,6 +169,8 @@ static void deliver_one(ThreadSelf& self, int sig) {
       return;
     }
     if (disposition_of(sig) != Disposition::Handle) break;  // the kernel has dealt with it
+    // Its handler has run, and whom that woke has sent the next one since.
+    if (self.task->handlers_begun.load(std::memory_order_relaxed) == begun) ++attempt;
   }
   sent_forget(self.task, sig);
 }
