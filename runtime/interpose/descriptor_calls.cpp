@@ -12,10 +12,12 @@
 using namespace wisp;
 
 // Parts without a byte: the kernel does not ask the file, which read and write of nothing do
-// (eventfds refuse them).
-static inline bool moves_nothing(const iovec* parts, int count) {
-  return count > 0 && count <= IOV_MAX && parts != nullptr && WISP_UNLIKELY(parts->iov_len == 0) &&
-         io::total(parts, count) == 0;
+// (eventfds refuse them). One part of more than SSIZE_MAX: refused with another error than in read
+// and write, by which single parts go.
+static inline bool left_to_libc(const iovec* parts, int count) {
+  if (count <= 0 || count > IOV_MAX || parts == nullptr) return false;
+  auto first = static_cast<ssize_t>(parts->iov_len);
+  return WISP_UNLIKELY(first <= 0) && (first < 0 || io::total(parts, count) == 0);
 }
 
 WISP_EXPORT ssize_t read(int fd, void* buffer, size_t size) {
@@ -29,7 +31,7 @@ WISP_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t size, size_t room) {
 }
 
 WISP_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
-  if (!on_task() || moves_nothing(parts, count))
+  if (!on_task() || left_to_libc(parts, count))
     return real::ensure(), real::readv(fd, parts, count);
   return answer(io::read_vector(fd, parts, count));
 }
@@ -42,7 +44,7 @@ WISP_EXPORT ssize_t write(int fd, const void* buffer, size_t size) {
 }
 
 WISP_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {
-  if (!on_task() || moves_nothing(parts, count))
+  if (!on_task() || left_to_libc(parts, count))
     return real::ensure(), real::writev(fd, parts, count);
   long result = io::write_vector(fd, parts, count);
   after_write(fd);

@@ -39,15 +39,19 @@ namespace {
 constexpr size_t kAlwaysAsk = 256 * 1024;
 constexpr uint64_t kPageMask = 4095;  // of the smallest page: a partly cached read ends on one
 
-long plain_read(int fd, const iovec* v, int n, off_t at) {
+long vector_read(int fd, const iovec* v, int n, off_t at) {
   long p = reinterpret_cast<long>(v);
+  return at < 0 ? kernel::call(SYS_readv, fd, p, n) : kernel::call(SYS_preadv, fd, p, n, at, 0);
+}
+
+long plain_read(int fd, const iovec* v, int n, off_t at) {
   if (n == 1) {
     long b = reinterpret_cast<long>(v->iov_base);
     long size = static_cast<long>(v->iov_len);
     return at < 0 ? kernel::call(SYS_read, fd, b, size)
                   : kernel::call(SYS_pread64, fd, b, size, at);
   }
-  return at < 0 ? kernel::call(SYS_readv, fd, p, n) : kernel::call(SYS_preadv, fd, p, n, at, 0);
+  return vector_read(fd, v, n, at);
 }
 
 inline long ask(int fd, const iovec* v, int n, off_t at) {
@@ -228,8 +232,10 @@ long disk_read(int fd, void* buffer, size_t size, off_t offset) {
 }
 
 long disk_read(int fd, const iovec* parts, int count, off_t offset) {
-  // What the kernel refuses must not be looked at here.
-  if (count <= 0 || count > 1024) return plain_read(fd, parts, count, offset);
+  // What the kernel refuses must not be looked at here. (A single part of such a length a plain
+  // read refuses with another error.)
+  if (count <= 0 || count > 1024 || static_cast<ssize_t>(parts->iov_len) < 0)
+    return vector_read(fd, parts, count, offset);
   DiskHistory& h = disk_history(fd);
   size_t size = total(parts, count);
   WispTask* me = current_task();

@@ -70,6 +70,37 @@ static void* too_much(void* unused) {
   return unused;
 }
 
+// A single part of a length that is none: refused, and nothing is moved.
+static void refuse_a_part(int in, int out, int positional) {
+  struct iovec v = {g_bytes[0], (size_t)-1};
+  struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+  FAILS(EINVAL, readv(in, &v, 1));
+  FAILS(EINVAL, writev(out, &v, 1));
+  if (positional) {
+    FAILS(EINVAL, preadv(in, &v, 1, 0));
+    FAILS(EINVAL, pwritev(out, &v, 1, 0));
+  } else if (in == out) {
+    FAILS(EINVAL, recvmsg(in, &m, 0));
+    FAILS(EINVAL, sendmsg(out, &m, 0));
+  }
+}
+static void* a_part_too_long(void* unused) {
+  int two[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, two) == 0 && write(two[1], "x", 1) == 1);
+  refuse_a_part(two[0], two[0], 0);
+  CHECK(read(two[0], g_bytes[0], 8) == 1);
+  close(two[0]), close(two[1]);
+  CHECK(pipe(two) == 0 && write(two[1], "x", 1) == 1);
+  refuse_a_part(two[0], two[1], 0);
+  CHECK(read(two[0], g_bytes[0], 8) == 1);
+  close(two[0]), close(two[1]);
+  FILE* file = tmpfile();
+  CHECK(file != NULL && write(fileno(file), "x", 1) == 1);
+  refuse_a_part(fileno(file), fileno(file), 1);
+  fclose(file);
+  return unused;
+}
+
 static void* a_limit_after_each(void* unused) {
   int two[2];
   CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, two) == 0);
@@ -274,6 +305,7 @@ int main(void) {
   join(java(wrong_directions, NULL));
   join(java(nothing_to_move, NULL));
   join(java(too_much, NULL));
+  join(java(a_part_too_long, NULL));
   join(java(a_limit_after_each, NULL));
   join(java(too_many_to_poll, NULL));
   join(java(limits_below_zero, NULL));
