@@ -191,8 +191,14 @@ WISP_EXPORT long syscall(long number, ...) {
                                              reinterpret_cast<const sigset_t*>(b),
                                              reinterpret_cast<sigset_t*>(c)));
       break;
+    case SYS_rt_sigpending:
+      if (current_task() == nullptr || static_cast<unsigned long>(b) != sizeof(uint64_t)) break;
+      return sigpending(reinterpret_cast<sigset_t*>(a));
     case SYS_kill:
       return kill(static_cast<pid_t>(a), static_cast<int>(b));
+    case SYS_rt_sigqueueinfo:
+      if (known_tid(static_cast<int>(a)) != nullptr) a = kernel::getpid();  // as kill
+      break;
     case SYS_tgkill:
       if (long result; a == kernel::getpid() && signal_task(b, c, &result)) return answer(result);
       break;

@@ -1,6 +1,7 @@
 // Masks belong to threads: blocked signals wait, sigwait and sigsuspend collect them, and a switch
 // inside a handler (HotSpot's SIGSEGV handler takes VM locks) leaks nothing to other threads.
 #include <semaphore.h>
+#include <sys/syscall.h>
 
 #include "preload.h"
 
@@ -26,6 +27,8 @@ static void* blocks(void* a) {
   }
   CHECK(g_count == 0);
   CHECK(sigpending(&now) == 0 && sigismember(&now, SIGUSR1));
+  sigemptyset(&now);
+  CHECK(syscall(SYS_rt_sigpending, &now, 8L) == 0 && sigismember(&now, SIGUSR1));
   CHECK(pthread_sigmask(SIG_BLOCK, NULL, &now) == 0 && sigismember(&now, SIGUSR1));
   CHECK(pthread_sigmask(SIG_UNBLOCK, &s, NULL) == 0);
   CHECK(g_count == 1);  // before it returned

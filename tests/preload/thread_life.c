@@ -202,6 +202,8 @@ static void is_meant_as_process(void) {
   while (number == 0) sleep_ms(1);
   CHECK(kill(number, 0) == 0 && kill(number, SIGHUP) == 0);
   CHECK(syscall(SYS_kill, number, 0) == 0);
+  siginfo_t info = {.si_code = SI_QUEUE};
+  CHECK(syscall(SYS_rt_sigqueueinfo, number, SIGURG, &info) == 0);
   struct timespec sent = started();
   while (g_hups == 0 && ms_since(&sent) < 10000) sleep_ms(1);
   CHECK(g_hups == 1);
