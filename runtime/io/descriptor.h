@@ -60,9 +60,7 @@ inline Kind kind_of(uint64_t state) { return static_cast<Kind>(state & kKindMask
 
 // A TCP connection that the program has opened, as far as is known: bytes on it are an answer to
 // what it has sent. On one that it has accepted they are the next request.
-inline bool is_opened_connection(uint64_t state) {
-  return (state & (kTcp | kAccepted)) == kTcp;
-}
+inline bool is_opened_connection(uint64_t state) { return (state & (kTcp | kAccepted)) == kTcp; }
 
 struct PollNode;
 struct EpollSet;
