@@ -87,7 +87,7 @@ inline bool has_low_water(const BlockingCall& call) {
 bool ends_with_part(const BlockingCall& call) {
   int bytes = 0;
   return call.restarts() ||
-         (ready_now(call.fd(), 0) &&
+         (call.met_error() &&
           kernel::call(SYS_ioctl, call.fd(), FIONREAD, reinterpret_cast<long>(&bytes)) == 0 &&
           bytes == 0);
 }

@@ -22,9 +22,11 @@ long send_message_once(int fd, const msghdr* message, int flags) {
 }
 
 // It connects, which without blocking is another call: by MSG_FASTOPEN, or because
-// TCP_FASTOPEN_CONNECT has put that off to the first one, which this is.
-bool connects(const BlockingCall& call, int flags) {
-  if (WISP_LIKELY((flags & MSG_FASTOPEN) == 0 && !call.is(kSendConnects))) return false;
+// TCP_FASTOPEN_CONNECT has put that off to the first one, which this is. Or the kernel numbers such
+// calls, and tells the program by the number when one has gone out (MSG_ZEROCOPY).
+bool only_kernels_call(const BlockingCall& call, int flags) {
+  constexpr int kFlags = MSG_FASTOPEN | MSG_ZEROCOPY;
+  if (WISP_LIKELY((flags & kFlags) == 0 && !call.is(kSendConnects))) return false;
   descriptor_set_flags(call.record(), call.life(), 0, kSendConnects);
   return true;
 }
@@ -46,7 +48,7 @@ void limit_piece(BlockingCall* call) {
 // After a part: the peer has reset the connection meanwhile. That is for the next call, which may
 // be a read: the next attempt would take it off the socket, and the read would see the end of the
 // stream. (Of a local stream the kernel's call takes it along too.)
-bool met_error(const BlockingCall& call) { return call.is(kTcp) && ready_now(call.fd(), 0); }
+bool met_error(const BlockingCall& call) { return call.is(kTcp) && call.met_error(); }
 
 // After a wait, when nothing has been sent: the peer has closed a local socket over unread bytes.
 // The kernel's waiting call says so (Linux's sock_alloc_send_pskb); another attempt meets the
@@ -80,7 +82,7 @@ long send(int fd, const void* buffer, size_t size, int flags, const sockaddr* to
           socklen_t to_length) {
   BlockingCall call(fd, Direction::Out);
   if (call.straight()) return sent(call, send_once(call.fd(), buffer, size, flags, to, to_length));
-  if (!call.has_record() || connects(call, flags)) {
+  if (!call.has_record() || only_kernels_call(call, flags)) {
     return call.make([&] { return send_once(fd, buffer, size, flags, to, to_length); });
   }
   const char* p = static_cast<const char*>(buffer);
@@ -116,7 +118,7 @@ long send_message(int fd, const msghdr* m, int flags) {
   // With too many parts there may be fewer than it says: EMSGSIZE.
   if (call.straight() || WISP_UNLIKELY(m->msg_iovlen > IOV_MAX))
     return sent(call, send_message_once(call.fd(), m, flags));
-  if (!call.has_record() || connects(call, flags)) {
+  if (!call.has_record() || only_kernels_call(call, flags)) {
     return call.make([&] { return send_message_once(fd, m, flags); });
   }
   size_t size = total(m->msg_iov, m->msg_iovlen), done = 0;

@@ -235,6 +235,11 @@ long BlockingCall::wait(uint32_t seen) {
   return after(signal);
 }
 
+bool BlockingCall::met_error() const {
+  pollfd p{fd(), 0, 0};
+  return poll_now(&p, 1) > 0 && (!is(kTcp) || (p.revents & ~POLLERR) != 0);
+}
+
 // The number was closed, or dup2 has put another file there, since the call began. It comes after
 // that, where it has neither waited nor done a part: the kernel answers it.
 long BlockingCall::life_over() {

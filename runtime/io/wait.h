@@ -129,11 +129,14 @@ class BlockingCall {
   // has an error, which is for the next call (another attempt would take it off the socket).
   bool ends_with_part() const {
     if (restarts_) return true;
-    if (!ready_now(fd(), 0)) return false;
+    if (!met_error()) return false;
     // Of a local stream the kernel's call takes it along.
     if (kind() == kSocket && !is(kTcp)) socket_option(fd(), SO_ERROR);
     return true;
   }
+  // It has an error, or no direction is open. TCP that has an error is closed (POLLHUP): without
+  // that it is what queues for recvmsg(MSG_ERRQUEUE), time stamps and the like, and ends no call.
+  bool met_error() const;
   // A part is done and there is more to do: from here on the call holds its file, whatever the
   // number stands for. False: that is something else already, so the call ends with its part.
   bool hold();

@@ -1,6 +1,8 @@
 // Calls of which the runtime makes several (split_calls.c): one that ends with a part leaves the
 // error that ended it to the next one, as the kernel's single call does.
 #include <fcntl.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -188,6 +190,58 @@ static void* connects_late(void* unused) {
   close(fd);
   return unused;
 }
+// What queues beside the bytes, with POLLERR, is no error: it ends no call.
+static void* reads_all(void* fd) {
+  char bytes[65536];
+  long n = 0, r;
+  sleep_ms(50);
+  while ((r = read((int)(long)fd, bytes, sizeof bytes)) > 0) n += r;
+  return (void*)n;
+}
+static void* writes_pairs(void* fd) {
+  for (int i = 0; i < 5; ++i, sleep_ms(20)) CHECK(write((int)(long)fd, "xy", 2) == 2);
+  return NULL;
+}
+static void* has_stamps(void* unused) {
+  int pair[2], stamps = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+  tcp_pair(pair);
+  CHECK(setsockopt(pair[0], SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof stamps) == 0);
+  char bytes[10];
+  CHECK(write(pair[0], "x", 1) == 1 && read(pair[1], bytes, 1) == 1);
+  struct pollfd p = {pair[0], 0, 0};
+  CHECK(poll(&p, 1, 2000) == 1 && p.revents == POLLERR);
+  pthread_t other = java(writes_pairs, (void*)(long)pair[1]);
+  CHECK(recv(pair[0], bytes, sizeof bytes, MSG_WAITALL) == sizeof bytes);
+  join(other);
+  other = java(reads_all, (void*)(long)pair[1]);
+  CHECK(write(pair[0], g_bytes, LONG) == LONG && shutdown(pair[0], SHUT_WR) == 0);
+  void* got;
+  CHECK(pthread_join(other, &got) == 0 && (long)got == LONG);
+  close(pair[0]), close(pair[1]);
+  return unused;
+}
+
+// Sends without a copy are numbered by the kernel, each call once, however long it waits.
+static void* counts_its_sends(void* unused) {
+  int pair[2], on = 1;
+  tcp_pair(pair);
+  if (setsockopt(pair[0], SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) != 0) return unused;
+  pthread_t other = java(reads_all, (void*)(long)pair[1]);
+  CHECK(send(pair[0], g_bytes, LONG, MSG_ZEROCOPY) == LONG);
+  CHECK(send(pair[0], g_bytes, 100000, MSG_ZEROCOPY) == 100000 && shutdown(pair[0], SHUT_WR) == 0);
+  join(other);
+  for (int last = -1; last != 1; sleep_ms(1)) {
+    char control[128];
+    struct msghdr m = {.msg_control = control, .msg_controllen = sizeof control};
+    if (recvmsg(pair[0], &m, MSG_ERRQUEUE) < 0) continue;
+    struct sock_extended_err* told = (void*)CMSG_DATA(CMSG_FIRSTHDR(&m));
+    last = (int)told->ee_data;
+    CHECK(told->ee_origin == SO_EE_ORIGIN_ZEROCOPY && last <= 1);
+  }
+  close(pair[0]), close(pair[1]);
+  return unused;
+}
+
 // In a network of our own, where nobody has to have met the peer before. False: not to be had.
 static int own_network(void) {
   if (unshare(CLONE_NEWNET) != 0) return 0;
@@ -205,6 +259,8 @@ int main(void) {
   if (own_network()) join(java(connects_late, NULL));
   join(java(refused, NULL));
   join(java(leaves_errors, NULL));
+  join(java(has_stamps, NULL));
+  join(java(counts_its_sends, NULL));
   shut_after_a_part();
   a_part_of_the_first();
   return 0;

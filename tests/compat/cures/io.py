@@ -18,8 +18,12 @@ MUTATIONS = [
     # A terminal's other side, which is not the reader's own terminal.
     Mutation("masters-keep-threads", "runtime/io/read_write.cpp", "session == kernel::call(SYS_getsid, 0)",
              "session != kernel::call(SYS_getsid, 0) + 1", ("preload", "preload_ttys", 2)),
-    Mutation("late-connect-unknown", "runtime/io/send.cpp", "(flags & MSG_FASTOPEN) == 0 && !call.is(kSendConnects)",
-             "(flags & MSG_FASTOPEN) == 0", ("preload", "preload_call_errors", 2)),
+    Mutation("late-connect-unknown", "runtime/io/send.cpp", "(flags & kFlags) == 0 && !call.is(kSendConnects)",
+             "(flags & kFlags) == 0", ("preload", "preload_call_errors", 2)),
+    Mutation("stamps-taken-for-errors", "runtime/io/wait.cpp", "(!is(kTcp) || (p.revents & ~POLLERR) != 0)", "true",
+             ("preload", "preload_call_errors", 2)),
+    Mutation("parts-numbered-each", "runtime/io/send.cpp", "kFlags = MSG_FASTOPEN | MSG_ZEROCOPY;", "kFlags = MSG_FASTOPEN;",
+             ("preload", "preload_call_errors", 2)),
     # A wait on several beside a reader that is quicker.
     Mutation("event-forgotten-by-poll", "runtime/io/poll_chain.cpp", "    node->told |= what;\n", "",
              ("unit", "wisp_io_test", "IoWait.PollBeside*", 1)),
@@ -59,7 +63,7 @@ MUTATIONS = [
     # Calls that end in unusual ways.
     Mutation("second-connect-refused", "runtime/io/connection.cpp", "r != -EINPROGRESS && r != -EALREADY",
              "r != -EINPROGRESS", ("preload", "preload_unusual_io", 2)),
-    Mutation("part-takes-the-error", "runtime/io/wait.h", "if (!ready_now(fd(), 0)) return false;", "return false;",
+    Mutation("part-takes-the-error", "runtime/io/wait.h", "if (!met_error()) return false;", "return false;",
              ("preload", "preload_unusual_io", 2)),
     Mutation("poll-in-vain", "runtime/io/poll_wait.cpp", "if (in_vain > kInVain && (state & kOwn) == 0)", "if (false)",
              ("preload", "preload_unusual_io", 2)),
