@@ -10,10 +10,16 @@
 namespace wisp {
 
 bool join_exiting(WispTask* task) {
+  uint32_t expected = kJoinable;
   // acq_rel: the joiner's acquire load of Exited sees `result` and all that the task wrote; a
   // detach is seen here.
-  uint32_t was = task->join_state.exchange(kExited, std::memory_order_acq_rel);
-  if (was == kDetached) return true;
+  if (!task->join_state.compare_exchange_strong(expected, kExited, std::memory_order_acq_rel,
+                                                std::memory_order_acquire)) {
+    // Detached, which nobody else changes: a join that comes late (a mistake of the program) must
+    // not give the task back a second time.
+    task->join_state.store(kTaken, std::memory_order_relaxed);
+    return true;
+  }
   ParkingLot::unpark(&task->join_state, UINT32_MAX);
   return false;
 }

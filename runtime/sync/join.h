@@ -5,7 +5,7 @@
 //   ---------  ---------  -----------------------  ------------------------------------------------
 //   Joinable   Detached   pthread_detach           the task recycles itself when it ends
 //   Joinable   Exited     the task, at its end     the task stays until somebody takes it
-//   Detached   Exited     the task, at its end     the scheduler recycles it after the last switch
+//   Detached   Taken      the task, at its end     the scheduler recycles it after the last switch
 //   Exited     Taken      the joiner (or detach)   it recycles the task; exactly one CAS wins
 #pragma once
 #include "scheduler/task.h"
