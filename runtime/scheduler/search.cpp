@@ -60,7 +60,8 @@ static bool about_to_run_it(const Carrier* victim) {
 }
 
 static WispTask* steal_next(Carrier* c, Carrier* victim, Sighting* seen, uint64_t now) {
-  WispTask* t = victim->next.load(std::memory_order_relaxed);
+  // acquire: one that is not got in the end counts that, and may have been made a moment ago.
+  WispTask* t = victim->next.load(std::memory_order_acquire);
   if (t == nullptr || victim->current.load(std::memory_order_relaxed) == nullptr) {
     seen->of = nullptr;
     return nullptr;
