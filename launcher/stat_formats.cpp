@@ -116,7 +116,8 @@ std::string stat_text(const Statistics& now, const Statistics* earlier, bool tas
                    h.sysmon_tick_us, h.sysmon_wakes_at_ns == stats::kNever ? "asleep" : "watching",
                    h.kept_back_carriers == 0
                        ? ""
-                       : fmt::format(", {} carriers kept back", h.kept_back_carriers));
+                       : fmt::format(", {} carrier{} kept back", h.kept_back_carriers,
+                                     h.kept_back_carriers == 1 ? "" : "s"));
   }
   fmt::format_to(
       out, "{:>7} {:>8} {:>5} {:>6} {:>5} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",

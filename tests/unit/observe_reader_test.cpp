@@ -97,6 +97,8 @@ TEST(ObserveReader, ReadsWhatARuntimeWrites) {
   EXPECT_NE(text.find(", 2 carriers kept back\n"), std::string::npos) << text;
   EXPECT_NE(stat_json(s, false).find("\"keptBackCarriers\": 2, "), std::string::npos);
   EXPECT_NE(stat_openmetrics(s).find("\nwisp_kept_back_carriers 2\n"), std::string::npos);
+  s.head.kept_back_carriers = 1;
+  EXPECT_NE(stat_text(s, nullptr, true).find(", 1 carrier kept back\n"), std::string::npos);
   s.head.kept_back_carriers = 0;
   EXPECT_EQ(stat_text(s, nullptr, true).find("kept back"), std::string::npos);
 }
