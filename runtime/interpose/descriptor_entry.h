@@ -22,7 +22,7 @@ inline void after_write(int fd) {
   if (WISP_LIKELY(!make_way_is_due())) return;
   const io::Descriptor* d = io::descriptor_find(fd);
   bool asks = d != nullptr && io::is_opened_connection(d->state.load(std::memory_order_relaxed));
-  if (!asks) make_way();
+  make_way(asks);
 }
 
 }  // namespace wisp

@@ -112,5 +112,37 @@ TEST_F(KeptBack, WhoHasMuchToDoCallsForHelp) {
   EXPECT_GT(with_long, with_brief + kTries / 4);
 }
 
+// Its answers are always there already, and somebody else has got one: nobody else takes that.
+TEST_F(KeptBack, WhoAsksLetsOthersGoFirst) {
+  int gave_way = 0, went_on = 0;
+  auto asks_after = [&](uint64_t us, int* count, bool expected) {
+    Latch done(2);
+    spawn([&] {
+      std::atomic<bool> ran{false};
+      spawn([&] {
+        ran = true;
+        done.count_down();
+      });
+      {
+        RuntimeEntry entry;
+        Carrier* c = entry.task()->carrier;
+        WispTask* other = c != nullptr ? c->swap_next(nullptr) : nullptr;
+        if (other != nullptr && !c->front.push(other)) abort();
+      }
+      for (uint64_t end = ticks() + us_to_ticks(us); ticks() < end;) cpu_pause();
+      bool before = ran;
+      if (make_way_is_due()) make_way(true);
+      if (!before && ran == expected) ++*count;
+      done.count_down();
+    });
+    done.wait();
+  };
+  // On a busy machine the task is put aside meanwhile, or SysMonitor has the other one run.
+  for (int i = 0; i < 200 && gave_way == 0; ++i) asks_after(100, &gave_way, true);
+  for (int i = 0; i < 200 && went_on == 0; ++i) asks_after(0, &went_on, false);
+  EXPECT_GT(gave_way, 0);
+  EXPECT_GT(went_on, 0);
+}
+
 }  // namespace
 }  // namespace wisp::test

@@ -46,8 +46,8 @@ MUTATIONS = [
     # Whom a task has woken runs at its next write.
     Mutation("makes-no-way", "runtime/scheduler/make_way.cpp", ") woken = c->swap_next(nullptr);", ") woken = nullptr;",
              ("unit", "wisp_scheduler_test", "*MakesWayForWhom*", 1)),
-    Mutation("makes-way-with-a-question-open", "runtime/interpose/descriptor_entry.h", "if (!asks) make_way();",
-             "(void)asks;\n  make_way();", ("preload", "preload_makes_way", 1)),
+    Mutation("makes-way-with-a-question-open", "runtime/interpose/descriptor_entry.h", "  make_way(asks);",
+             "  (void)asks;\n  make_way();", ("preload", "preload_makes_way", 1)),
     # What is in the middle of something goes ahead of the ring, starves nobody in it, and is seen by who looks for work.
     Mutation("front-behind-the-ring", "runtime/scheduler/pick.h", "if (!task->awaits_answer || !c->front.push(task))", "if (true)",
              ("unit", "wisp_pick_test", "*TheFrontGoesAhead*")),
@@ -190,6 +190,8 @@ MUTATIONS = [
              ("unit", "narrow_test", "Narrow.OfNoUse*", 2)),
     Mutation("few-judged-at-once", "runtime/scheduler/narrow.h", "bool settled = before.now_us > began_us_;", "bool settled = true;",
              ("unit", "narrow_test", "Narrow.TheFirstWindow*", 2)),
+    Mutation("few-ask-on-and-on", "runtime/scheduler/make_way.cpp", "  if (asks) return make_way_with_a_question(self, c);", "  if (asks) return;",
+             ("unit", "wisp_scheduler_test", "KeptBack.WhoAsks*", 2)),
     Mutation("few-hardly-dry", "runtime/scheduler/narrow.h", " && dry * kDryPart >= switches", "", ("unit", "narrow_test", "Narrow.NotWhere*", 2)),
     # Both ends of a connection in this process.
     Mutation("partners-not-followed", "runtime/io/registration.cpp",
