@@ -12,7 +12,7 @@ MUTATIONS = [
     Mutation("patience-without-end", "runtime/scheduler/patience.h", "if (now_ns >= limit) return true;", "",
              ("unit", "patience_test", "*")),
     Mutation("long-run-unnoticed", "runtime/scheduler/make_way.cpp",
-             "return now - self->dispatched_at >= us_to_ticks(kLongRunUs)", "return now == 0",
+             "return now - self->dispatched_at >= us_to_ticks(one_does_all() ? kAloneRunUs : kLongRunUs)", "return now == 0",
              ("unit", "wisp_scheduler_test", "*MakesWayAfter*", 1)),
     Mutation("two-in-the-pump", "runtime/scheduler/polling.cpp",
              "    if (of.occupied.load(std::memory_order_relaxed) ||\n"
