@@ -115,9 +115,11 @@ TEST_F(KeptBack, WhoHasMuchToDoCallsForHelp) {
 // Its answers are always there already, and somebody else has got one: nobody else takes that.
 TEST_F(KeptBack, WhoAsksLetsOthersGoFirst) {
   int gave_way = 0, went_on = 0;
+  bool ever_quick = false;  // not under TSan
   auto asks_after = [&](uint64_t us, int* count, bool expected) {
     Latch done(2);
     spawn([&] {
+      uint64_t begun = ticks();
       std::atomic<bool> ran{false};
       spawn([&] {
         ran = true;
@@ -131,6 +133,7 @@ TEST_F(KeptBack, WhoAsksLetsOthersGoFirst) {
       }
       for (uint64_t end = ticks() + us_to_ticks(us); ticks() < end;) cpu_pause();
       bool before = ran;
+      ever_quick |= ticks() - begun < us_to_ticks(30);
       if (make_way_is_due()) make_way(true);
       if (!before && ran == expected) ++*count;
       done.count_down();
@@ -141,7 +144,9 @@ TEST_F(KeptBack, WhoAsksLetsOthersGoFirst) {
   for (int i = 0; i < 200 && gave_way == 0; ++i) asks_after(100, &gave_way, true);
   for (int i = 0; i < 200 && went_on == 0; ++i) asks_after(0, &went_on, false);
   EXPECT_GT(gave_way, 0);
-  EXPECT_GT(went_on, 0);
+  if (ever_quick) {
+    EXPECT_GT(went_on, 0);
+  }
 }
 
 }  // namespace
