@@ -1,20 +1,18 @@
 // `wisp doctor`, and the same judgement in `wisp java`: what cannot be converted runs plain, with
 // one line that says why.
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "launcher/spawn.h"
+#include "preload/refusal.h"
 
 namespace fs = std::filesystem;
 using namespace wisp_test;
@@ -104,11 +102,7 @@ TEST(Doctor, AJavaWithMoreRightsThanItsUser) {
 
 // As container engines do: from here on this system call fails with this error.
 bool forbid(long call, int error) {
-  sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_filter program[] = REFUSAL(call, error);
   sock_fprog filter = {sizeof program / sizeof *program, program};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;

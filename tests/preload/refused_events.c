@@ -1,22 +1,15 @@
 // Where the kernel refuses events of a descriptor (a user's limit of watches, epoll(7)), calls wait
 // in the kernel: a connect then ends as any other, by a handler or at its limit.
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "preload.h"
+#include "refusal.h"
 #include "sockets.h"
 
 static void refuse_events(void) {
-  struct sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_ctl, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSPC),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
+  struct sock_filter filter[] = REFUSAL(SYS_epoll_ctl, ENOSPC);
   struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
   CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
   CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);

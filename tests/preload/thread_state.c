@@ -1,15 +1,13 @@
 // What the kernel keeps with a kernel thread alone, and a program changes there: filters of system
 // calls, the user for files, namespaces. It stays with the thread that asked for it, through all
 // its waits, and with those that it starts; no other thread ever sees it.
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
 #include "preload.h"
+#include "refusal.h"
 
 enum { kRefused = 77, kRounds = 100, kUser = 4711 };
 
@@ -26,12 +24,7 @@ static void* inherits(void* unused) {
 }
 static void* is_filtered_from_now_on(void* by_prctl) {
   CHECK(!is_filtered());
-  struct sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_uname, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | kRefused),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
+  struct sock_filter program[] = REFUSAL(SYS_uname, kRefused);
   struct sock_fprog filter = {sizeof program / sizeof *program, program};
   CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
   // One that is refused changes nothing, and the thread waits as before.
