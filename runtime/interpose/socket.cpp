@@ -143,7 +143,8 @@ WISP_EXPORT int setsockopt(int fd, int level, int option, const void* value,
     else if (option == SO_SNDTIMEO || option == kSendNew)
       io::descriptor_set_timeout(fd, false, nanoseconds(t));
   } else if (level == IPPROTO_TCP && (option == TCP_ULP || option == TCP_FASTOPEN_CONNECT)) {
-    // A protocol on top (TLS in the kernel) reads by records: short reads say nothing.
+    // A protocol on top (TLS in the kernel) reads by records: short reads say nothing. And connect
+    // may only note the address, for the first send.
     uint32_t means = option == TCP_ULP ? io::kNeverDrained : io::kSendConnects;
     io::Descriptor* d = io::descriptor_find(fd);
     if (d != nullptr)

@@ -1,10 +1,10 @@
 // Narrow: whether one of two or three carriers is kept back. Width (width.h) asks how long the
 // carriers are busy; with few of them and a few connections that says nothing: they wait for each
 // event in the kernel, which makes each dearer, and so they are busy. With 4 connections to Tomcat
-// half of all switches came after a sleep, and two carriers took up to twice the processor time of
-// one for a request, and made fewer of them: the second processor was wanted by those who ask and
-// answer (docs/performance-conditions.md, "A few connections"). One carrier that has all of it
-// hardly ever sleeps.
+// a sixth to four fifths of all switches came after a sleep, and two carriers took about twice the
+// processor time of one for a request, and made fewer of them: the second processor was wanted by
+// those who ask and answer (docs/performance-conditions.md, "A few connections"). One carrier that
+// has all of it hardly ever sleeps.
 //
 // So it is kept back where carriers run dry at every few switches, and wanted again where tasks
 // queue for longer than it takes to wake it and it to run.

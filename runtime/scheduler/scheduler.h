@@ -44,10 +44,11 @@ void account_io_wait(WispTask* self, uint64_t left);
 void yield_current(WispTask* self);
 // On a task, after a system call that costs microseconds anyway: whom the task has woken, and who
 // still waits for it in the next slot, runs first; then the task. Without one nothing happens,
-// unless the task has run for long and others queue: then they have their turn. Not for a task in
-// the middle of something, which may hold what others wait for.
-bool make_way_is_due();            // inexpensive; false: the other would do nothing
-void make_way(bool asks = false);  // it has just sent a question, and waits for the answer next
+// unless the task has run for long and others queue: then they have their turn. A task that `asks`
+// is in the middle of something (it has just sent a question), and may hold what others wait for:
+// it makes way only after a long run while one carrier does all (narrow.h), and goes on soon.
+bool make_way_is_due();  // inexpensive; false: the other would do nothing
+void make_way(bool asks = false);
 // The same behind a wake-up in a lock or condition; any thread, false inside the runtime. Some a
 // millisecond, by chance. Tasks that each run for microseconds get no turn from the clock, and fall
 // into a step: in a queue of waiters the first always finds what they wait for, the others never.

@@ -12,26 +12,31 @@ namespace wisp {
 static Width g_width;
 static Narrow g_narrow;
 
-static uint64_t woken_by_descriptors() {
-  uint64_t n = 0;
+// Of all carriers since the start; times in us.
+struct Totals {
+  uint64_t busy = 0, run = 0, switches = 0, woken = 0, dry = 0;
+};
+static Totals totals(uint64_t now) {
+  Totals t;
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
+    const Carrier& c = g_scheduler.carriers[i];
+    t.busy += c.busy.up_to(now);
+    t.run += c.run_ticks.load(std::memory_order_relaxed);
+    t.switches += c.switches.load(std::memory_order_relaxed);
+    t.dry += c.idles.load(std::memory_order_relaxed);
+  }
   for (uint32_t i = 0; i < pump_parts(); ++i)
-    n += g_pump_parts[i].woken.load(std::memory_order_relaxed);
-  return n;
+    t.woken += g_pump_parts[i].woken.load(std::memory_order_relaxed);
+  t.busy /= g_ticks_per_us;
+  t.run /= g_ticks_per_us;
+  return t;
 }
 
 // Of many carriers.
 static void set_width(uint64_t now) {
   Scheduler& s = g_scheduler;
-  uint64_t busy = 0, run = 0;
-  Width::Seen seen{now / g_ticks_per_us, 0, 0, 0, 0};
-  for (uint32_t i = 0; i < s.carrier_count; ++i) {
-    busy += s.carriers[i].busy.up_to(now);
-    run += s.carriers[i].run_ticks.load(std::memory_order_relaxed);
-    seen.switches += s.carriers[i].switches.load(std::memory_order_relaxed);
-  }
-  seen.woken = woken_by_descriptors();
-  seen.busy_us = busy / g_ticks_per_us;
-  seen.run_us = run / g_ticks_per_us;
+  Totals t = totals(now);
+  Width::Seen seen{now / g_ticks_per_us, t.busy, t.run, t.switches, t.woken};
   s.idle.keep_back(s.carrier_count - g_width.look(seen, s.width(), s.carrier_count));
 }
 
@@ -47,21 +52,13 @@ static uint64_t queued_us() {
 // Of few.
 static void set_narrow(uint64_t now, bool kept) {
   Scheduler& s = g_scheduler;
-  Narrow::Seen seen{now / g_ticks_per_us, 0, 0, 0, 0};
-  g_narrow.note(seen.now_us, queued_us(), kept);
-  if (!g_narrow.due(seen.now_us)) return;
-  uint64_t run = 0;
-  for (uint32_t i = 0; i < s.carrier_count; ++i) {
-    const Carrier& c = s.carriers[i];
-    run += c.run_ticks.load(std::memory_order_relaxed);
-    seen.switches += c.switches.load(std::memory_order_relaxed);
-    seen.dry += c.idles.load(std::memory_order_relaxed);
-  }
-  seen.woken = woken_by_descriptors();
-  seen.run_us = run / g_ticks_per_us;
+  uint64_t now_us = now / g_ticks_per_us;
+  g_narrow.note(now_us, queued_us(), kept);
+  if (!g_narrow.due(now_us)) return;
+  Totals t = totals(now);
   bool before = g_narrow.keeps_back();
+  bool after = g_narrow.look({now_us, t.run, t.switches, t.woken, t.dry}, s.carrier_count);
   // Told only of changes: unit tests keep some back themselves.
-  bool after = g_narrow.look(seen, s.carrier_count);
   if (after != before) s.idle.keep_back(after ? 1 : 0);
 }
 
