@@ -25,7 +25,8 @@ EpollSet* set_of(Descriptor* d) {
   auto* fresh = new (memory) EpollSet;
   fresh->d = d;
   static std::atomic<uint32_t> next_part{0};
-  fresh->part = next_part.fetch_add(1, std::memory_order_relaxed) % pump_parts();
+  fresh->part.store(next_part.fetch_add(1, std::memory_order_relaxed) % pump_parts(),
+                    std::memory_order_relaxed);
   // seq_cst: against epoll_surrender, which takes the flag away and then looks for the set, while
   // whoever adds looks for the flag after this.
   if (!d->epoll.compare_exchange_strong(set, fresh)) {
@@ -128,7 +129,7 @@ Added add(EpollSet* set, int epoll, int fd, Descriptor* d, uint32_t life, const 
     epoll_link(i);
     serial = i->serial;
     first = begin(i);
-    // After its fence: see move() in registration.cpp.
+    // After its fence: see pump_move.
     set->parts.fetch_or(parts_of(d, life), std::memory_order_relaxed);
     // seq_cst, after the fence in begin(): who ends the life, or makes a duplicate, changes the
     // state and then looks for entries. One of the two sees the other.
@@ -185,7 +186,8 @@ long add_or_leave(EpollSet* set, int epoll, int fd, epoll_event* event) {
   void* memory = nullptr;
   Added added = Added::TakenOut;
   while (added == Added::TakenOut && ours &&
-         make_ready(fd, d, life_of(s), false, set->part) == Wait::Ready) {
+         make_ready(fd, d, life_of(s), false, set->part.load(std::memory_order_relaxed)) ==
+             Wait::Ready) {
     added = add(set, epoll, fd, d, life_of(s), event, &memory);
     if (added == Added::NoMemory && (memory = malloc(sizeof(EpollItem))) != nullptr)
       added = Added::TakenOut;  // once more

@@ -55,8 +55,9 @@ struct EpollSet {
   // Looks with a timeout of 0 since the last wait. relaxed: only a measure.
   std::atomic<uint32_t> looks{0};
   // Where its descriptors are registered if they were nowhere before, so that one group of carriers
-  // runs who waits here; and all parts of the pump in which any of them is.
-  uint32_t part = 0;
+  // runs who waits here (relaxed: a hint); and all parts of the pump in which any of them is, or
+  // was.
+  std::atomic<uint32_t> part{0};
   std::atomic<PumpParts> parts{0};
   // Being handed over to the kernel.
   std::atomic<bool> moving{false};

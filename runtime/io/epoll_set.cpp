@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "io/epoll_item.h"
+#include "io/epoll_strays.h"
 #include "io/poll_wait.h"
 #include "scheduler/poller.h"
 
@@ -66,7 +67,9 @@ class Question {
 // Of the items that queue now, up to `max` that are ready; or -1: see Question. `told`: by what the
 // pump has told so far, so that it has to be asked now and then: with something always ready no
 // wait comes in which it is.
-int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told) {
+// `strays`: null, or of those.
+int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told,
+            EpollStrays* strays) {
   RuntimeEntry entry;
   int n = 0;
   set->lock.lock();
@@ -108,7 +111,10 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told) 
       if (asked) left = set->life == life ? set->ready : 0;  // nothing has been put back yet
     }
     for (int k = 0; k < question.count(); ++k)
-      if (EpollItem* i = question.ready(k, &events)) report(i, events, look, &out[n++]);
+      if (EpollItem* i = question.ready(k, &events)) {
+        report(i, events, look, &out[n++]);
+        if (strays != nullptr) strays->note(i);
+      }
   }
   bool more = n > 0 && set->ready != 0;
   set->lock.unlock();
@@ -149,9 +155,13 @@ bool ask_others(EpollSet* set, uint32_t life) {
 // Whatever happened before this call is known to the set when it is true.
 bool settled(EpollSet* set, uint32_t life) {
   RuntimeEntry entry;
-  // relaxed: of what another thread is just adding nothing is promised.
-  PumpParts parts = set->parts.load(std::memory_order_relaxed);
-  return drain_events(parts) || ask_others(set, life) || settle_events(parts);
+  for (;;) {
+    MovesWatch moves;
+    // relaxed: of what another thread is just adding nothing is promised.
+    PumpParts parts = set->parts.load(std::memory_order_relaxed);
+    bool all = drain_events(parts) || ask_others(set, life) || settle_events(parts);
+    if (!all || moves.none()) return all;
+  }
 }
 
 // The item becomes the kernel's. Under both locks.
@@ -202,8 +212,11 @@ long epoll_look(int epoll, Descriptor* d, epoll_event* events, int max, Look how
   long first = asked ? epoll_kernel_look(epoll, events, max) : 0;
   if (first < 0 || first == max) return first;
   int n = -1;
+  EpollStrays strays;
   if (looks == 0 || (looks <= kLooksOfPoller && settled(set, life_of(s))))
-    n = collect(set, life_of(s), events + first, max - static_cast<int>(first), how == Look::Told);
+    n = collect(set, life_of(s), events + first, max - static_cast<int>(first), how == Look::Told,
+                looks == 0 && pump_parts() > 1 ? &strays : nullptr);
+  strays.go(set);
   if (WISP_UNLIKELY(n < 0)) {
     epoll_surrender(epoll);
     return first != 0 ? first : epoll_kernel_look(epoll, events, max);
@@ -274,6 +287,13 @@ void epoll_items_end(Descriptor* d, uint32_t life) {
     SpinGuard guard(i->set->lock);
     epoll_unlink(i);
   }
+}
+
+void epoll_items_part(Descriptor* d, uint32_t part) {
+  SpinGuard chain(poll_chain_lock(d));
+  for (PollNode* n = d->pollers.load(std::memory_order_relaxed); n != nullptr; n = n->next)
+    if (EpollItem* i = epoll_item_of(n))
+      i->set->parts.fetch_or(PumpParts{1} << part, std::memory_order_relaxed);
 }
 
 void epoll_items_surrender(Descriptor* d) {

@@ -51,6 +51,8 @@ void epoll_leave_to_kernel();
 void epoll_item_ready(PollNode* node);
 // That life of d has ended, or is about to: what was registered in it is gone.
 void epoll_items_end(Descriptor* d, uint32_t life);
+// d is about to be in that part of the pump.
+void epoll_items_part(Descriptor* d, uint32_t part);
 // d's file gets a duplicate: its events are the kernel's business from now on.
 void epoll_items_surrender(Descriptor* d);
 // The life of the instance d has ended.

@@ -23,6 +23,22 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
 // to write that the second one reports. Outside the runtime.
 constexpr uint32_t kStrays = 16;
 void pump_follow(int fd, Descriptor* d, uint32_t life);
+// The two halves of it. Where it belongs, if it has been elsewhere for so long (counted here), else
+// kAnyPart: on a task. And the move: outside the runtime.
+uint32_t pump_stray(int fd, Descriptor* d);
+void pump_move(int fd, Descriptor* d, uint32_t life, uint32_t part);
+// Whether any descriptor has moved, or has been taken out, since this was made: for who has to know
+// of all events that happened before its call. Those of one that moves are in neither part for a
+// while, and then in one that has been looked at already. Made when none is on its way. Inside the
+// runtime, without locks.
+class MovesWatch {
+ public:
+  MovesWatch();
+  bool none() const;
+
+ private:
+  uint32_t begun_;
+};
 // Before a wait for room to write: its registration, made or to come, has to ask for it. Outside
 // the runtime.
 void pump_ask_out(int fd, Descriptor* d, uint32_t life);

@@ -12,9 +12,11 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "io/epoll_set.h"
 #include "io/event_pump.h"
 #include "io/partners.h"
 #include "io/wait.h"
+#include "platform/backoff.h"
 #include "platform/kernel.h"
 #include "scheduler/poller.h"
 
@@ -108,24 +110,39 @@ bool begin_to_move(Descriptor* d, uint32_t life) {
   return true;
 }
 
-// To another part. What happens between the two calls to the kernel the ADD reports.
-void move(int fd, Descriptor* d, uint32_t life, uint32_t part) {
+// Around the time in which a registered one is in no part. seq_cst, all: see MovesWatch.
+std::atomic<uint32_t> g_moves_begun{0}, g_moves_ended{0};
+struct Moving {
+  Moving() { g_moves_begun.fetch_add(1); }
+  ~Moving() { g_moves_ended.fetch_add(1); }
+};
+
+}  // namespace
+
+MovesWatch::MovesWatch() {
+  for (Backoff backoff;; backoff.wait()) {
+    uint32_t ended = g_moves_ended.load();
+    begun_ = g_moves_begun.load();
+    if (begun_ == ended) return;
+  }
+}
+bool MovesWatch::none() const { return g_moves_begun.load() == begun_; }
+
+// What happens between the two calls to the kernel the ADD reports.
+void pump_move(int fd, Descriptor* d, uint32_t life, uint32_t part) {
+  RuntimeEntry entry;  // who waits for the end of it must not wait for this task's next turn
   // seq_cst: that it is under way, then the look at the chain; an epoll instance links its entry,
   // then asks where the descriptor is registered (epoll_control.cpp). One of the two sees the
   // other.
   if (!begin_to_move(d, life)) return;
-  if (d->pollers.load() != nullptr) {
-    descriptor_set_flags(d, life, kRegistered, kRegistering);
-    return;
-  }
+  Moving moving;
+  if (d->pollers.load() != nullptr) epoll_items_part(d, part);
   pump_remove(fd, d);
   d->part.store(static_cast<uint8_t>(part), std::memory_order_relaxed);
   // If the number stands for another file by now, whose registration this may have taken away: that
   // one is made again (register_again).
   finish(fd, d, life, EPOLL_CTL_ADD, Counted::Move);
 }
-
-}  // namespace
 
 static uint64_t socket_timeout(int fd, int option) {
   timeval t{0, 0};
@@ -164,12 +181,10 @@ Wait pump_register(int fd, Descriptor* d, uint32_t life, bool verify, uint32_t p
   return finish(fd, d, life, verify ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, Counted::Registration);
 }
 
-void pump_follow(int fd, Descriptor* d, uint32_t life) {
-  // A member of an epoll instance stays where that looks for its events.
-  if (d->pollers.load(std::memory_order_relaxed) != nullptr) return;
+uint32_t pump_stray(int fd, Descriptor* d) {
   const Descriptor* leader = partner_to_follow(fd, d);
   uint32_t part = d->part.load(std::memory_order_relaxed), wanted = part_for(leader, part);
-  if (wanted == kAnyPart) return;
+  if (wanted == kAnyPart) return kAnyPart;
   // Relaxed, as `part`: of two who wait at once one may not be counted.
   bool strays = wanted != part;
   uint32_t times = strays ? d->strays.load(std::memory_order_relaxed) + 1u : 0;
@@ -178,7 +193,13 @@ void pump_follow(int fd, Descriptor* d, uint32_t life) {
     times = leader != nullptr ? times + 3 : pump_part_adopts() ? kStrays : times;
   bool goes = times >= kStrays;
   d->strays.store(static_cast<uint8_t>(goes ? 0 : times), std::memory_order_relaxed);
-  if (goes) move(fd, d, life, wanted);
+  return goes ? wanted : kAnyPart;
+}
+
+void pump_follow(int fd, Descriptor* d, uint32_t life) {
+  // A member of an epoll instance follows who waits there (epoll_strays.h).
+  if (d->pollers.load(std::memory_order_relaxed) != nullptr) return;
+  if (uint32_t part = pump_stray(fd, d); part != kAnyPart) pump_move(fd, d, life, part);
 }
 
 void pump_ask_out(int fd, Descriptor* d, uint32_t life) {
@@ -195,8 +216,9 @@ void pump_ask_out(int fd, Descriptor* d, uint32_t life) {
 void pump_retire(int fd, Descriptor* d, uint32_t life) {
   pump_not_nobodys(d);
   if (!begin_to_move(d, life)) return;
+  Moving moving;
   pump_remove(fd, d);
-  // See move().
+  // See pump_move.
   if (!descriptor_set_flags(d, life, 0, kRegistering)) return register_again(fd, d);
   // seq_cst: the flag is gone, then the looks; who waits sets his bit or links his node, then looks
   // at the flag. One of the two sees the other.

@@ -153,7 +153,7 @@ TEST_F(IoParts, OneIsKeptBackWhereCarriersRunDry) {
   EXPECT_TRUE(meanwhile(&stop, [&] { return wanted() == all; }, {switches_of_many(&stop)}));
 }
 
-// Its instance looks for its events where it was when it was put in.
+// It follows who waits in its instance (io_member_parts_test.cpp), not who waits for itself.
 TEST_F(IoParts, AMemberStays) {
   run_tasks({[] {
     int epoll = fresh(::epoll_create1(0), io::kStream, io::kOwn | io::kEpoll);

@@ -144,7 +144,7 @@ MUTATIONS = [
              "set->parts.fetch_or(parts_of(d, life), std::memory_order_relaxed);",
              "set->parts.fetch_or(PumpParts{1} << set->part, std::memory_order_relaxed);",
              ("unit", "wisp_io_test", "IoEpoll.TimeoutOfZeroSeesAll*", 4)),
-    Mutation("registrations-stay", "runtime/io/registration.cpp", "  if (goes) move(fd, d, life, wanted);\n", "",
+    Mutation("registrations-stay", "runtime/io/registration.cpp", "  if (uint32_t part = pump_stray(fd, d); part != kAnyPart) pump_move(fd, d, life, part);\n", "",
              ("unit", "wisp_io_test", "IoParts.AWaiter*", 4)),
     Mutation("moved-without-registering", "runtime/io/registration.cpp",
              "  finish(fd, d, life, EPOLL_CTL_ADD, Counted::Move);", "  descriptor_set_flags(d, life, kRegistered, kRegistering);",
@@ -193,6 +193,13 @@ MUTATIONS = [
     Mutation("few-ask-on-and-on", "runtime/scheduler/make_way.cpp", "  if (asks) return make_way_with_a_question(self, c);", "  if (asks) return;",
              ("unit", "wisp_scheduler_test", "KeptBack.WhoAsks*", 2)),
     Mutation("few-hardly-dry", "runtime/scheduler/narrow.h", " && dry * kDryPart >= switches", "", ("unit", "narrow_test", "Narrow.NotWhere*", 2)),
+    # Members of the program's epoll instances follow who waits there.
+    Mutation("members-stay", "runtime/io/epoll_set.cpp", "looks == 0 && pump_parts() > 1 ? &strays : nullptr", "nullptr",
+             ("unit", "wisp_io_test", "IoMemberParts.WhoWaits*", 2)),
+    Mutation("looked-while-one-moves", "runtime/io/epoll_set.cpp", "    if (!all || moves.none()) return all;\n", "    (void)moves;\n    return all;\n",
+             ("unit", "wisp_io_test", "IoMemberParts.AnExactLook*", 2)),
+    Mutation("moved-where-nobody-looks", "runtime/io/registration.cpp", "  if (d->pollers.load() != nullptr) epoll_items_part(d, part);\n", "",
+             ("unit", "wisp_io_test", "IoMemberParts.*", 2)),
     # Both ends of a connection in this process.
     Mutation("partners-not-followed", "runtime/io/registration.cpp",
              "  return leader != nullptr ? leader->part.load(std::memory_order_relaxed) : pump_part_wanted(now);",

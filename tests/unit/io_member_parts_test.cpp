@@ -1,0 +1,195 @@
+// Members of the program's epoll instances in the parts of the event pump: io/epoll_strays.h.
+#include <sys/ioctl.h>
+
+#include <thread>
+
+#include "io/epoll_item.h"
+#include "io/epoll_wait.h"
+#include "io/event_pump.h"
+#include "scheduler/internal.h"
+#include "scheduler/narrow.h"
+#include "sync/sleep.h"
+#include "unit/epoll_support.h"
+
+namespace wisp::test {
+namespace {
+
+using io::kStrays;
+
+class IoMemberParts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    start_scheduler();
+    if (pump_parts() == 1) GTEST_SKIP() << "there is one part only";
+  }
+};
+
+io::Descriptor* record(int fd) { return io::descriptor_find(fd); }
+uint32_t life_of_number(int fd) { return io::life_of(record(fd)->state.load()); }
+uint32_t part_of(int fd) { return record(fd)->part.load(); }
+
+long look(int epoll, io::Look how) {
+  epoll_event e;
+  return io::epoll_look(epoll, record(epoll), &e, 1, how);
+}
+
+// One that is always ready, so that each look reports it and no wait changes where it belongs.
+TEST_F(IoMemberParts, WhoWaitsInTheInstanceIsFollowed) {
+  run_tasks({[] {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      int epoll = instance(), source = event_source();
+      signal(source);
+      uint32_t wanted = kAnyPart;
+      EXPECT_TRUE(until([&] { return (wanted = pump_part_wanted()) != kAnyPart; }));
+      uint32_t other = (wanted + 1) % pump_parts(), life = life_of_number(source), looks = 0;
+      EXPECT_EQ(io::make_ready(source, record(source), life, false, other), io::Wait::Ready);
+      EXPECT_EQ(control(epoll, EPOLL_CTL_ADD, source, EPOLLIN), 0);
+      record(source)->strays = 0;  // the ADD is as a wait
+      bool same = true;
+      for (; part_of(source) == other && looks < 2 * kStrays; ++looks) {
+        same &= pump_part_wanted() == wanted;
+        EXPECT_EQ(look(epoll, io::Look::Told), 1);
+        same &= pump_part_wanted() == wanted;
+      }
+      if (same) {
+        EXPECT_EQ(looks, kStrays);
+        EXPECT_EQ(part_of(source), wanted);
+        EXPECT_EQ(record(epoll)->epoll.load()->part.load(), wanted) << "for those that come";
+      }
+      EXPECT_EQ(take(source), 1);
+      EXPECT_EQ(look(epoll, io::Look::Exactly), 0);
+      signal(source);
+      EXPECT_EQ(look(epoll, io::Look::Exactly), 1) << "looked for where it went";
+      close_fd(source), close_fd(epoll);
+      if (same) return;  // else carriers went to sleep or got up meanwhile
+    }
+    ADD_FAILURE() << "the other carriers do not rest";
+  }});
+}
+
+// A look with a timeout of 0 sees all that was there before it, wherever the member is just going.
+TEST_F(IoMemberParts, AnExactLookSeesOneOnItsWay) {
+  constexpr int kLooks = 4000;
+  int epoll = instance(), source = event_source();
+  std::atomic<bool> over{false};
+  std::thread mover;
+  run_tasks({[&] {
+    EXPECT_EQ(control(epoll, EPOLL_CTL_ADD, source, EPOLLIN), 0);
+    uint32_t life = life_of_number(source);
+    mover = std::thread([&over, source, life] {
+      for (uint32_t part = 0; !over; part = (part + 1) % pump_parts()) {
+        io::pump_move(source, record(source), life, part);
+        ::usleep(1);  // a look waits until none is on its way
+      }
+    });
+    uint64_t moves = io::pump_counts().moves;
+    int missed = 0, wrong = 0;
+    for (int i = 0; i < kLooks; ++i) {
+      signal(source);
+      if (look(epoll, io::Look::Exactly) != 1) ++missed;
+      (void)take(source);
+      if (look(epoll, io::Look::Exactly) != 0) ++wrong;
+      if (i % 16 == 15) look(epoll, io::Look::Told);  // no poller that is given to the kernel
+    }
+    over = true;
+    EXPECT_EQ(missed, 0);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_GT(io::pump_counts().moves, moves);
+    EXPECT_TRUE(in_user_space(epoll));
+  }});
+  mover.join();
+  close_fd(source), close_fd(epoll);
+}
+
+// Event loops, one to each pair of pipes, whose members are in the wrong part at every report.
+TEST_F(IoMemberParts, NothingIsLostOnTheWay) {
+  constexpr int kLoops = 6, kTrips = 3000;
+  for (uint32_t mode : {0u, uint32_t{EPOLLET}}) {
+    std::vector<std::pair<Pipe, Pipe>> pipes(kLoops);
+    std::atomic<bool> over{false};
+    std::thread mover([&] {
+      for (uint32_t part = 0; !over; part = (part + 1) % pump_parts())
+        for (auto& [there, back] : pipes)
+          io::pump_move(there.in, record(there.in), life_of_number(there.in), part);
+    });
+    std::vector<std::function<void()>> bodies;
+    std::atomic<int> trips{0};
+    for (auto& p : pipes) {
+      bodies.push_back([&p, mode] {
+        int epoll = instance();
+        EXPECT_EQ(control(epoll, EPOLL_CTL_ADD, p.first.in, EPOLLIN | mode), 0);
+        char c = 'x';
+        while (c != 'e') {
+          epoll_event e;
+          EXPECT_EQ(io::epoll_wait_until(epoll, &e, 1, kForever), 1);
+          // Moves make events of what has been read by now.
+          if (int n = 0; ::ioctl(p.first.in, FIONREAD, &n) != 0 || n == 0) continue;
+          EXPECT_EQ(::read(p.first.in, &c, 1), 1);
+          EXPECT_EQ(::write(p.second.out, &c, 1), 1);
+        }
+        close_fd(epoll);
+      });
+      bodies.push_back([&p, &trips] {
+        for (int t = 1; t <= kTrips; ++t) {
+          char c = t == kTrips ? 'e' : 'x';
+          EXPECT_EQ(::write(p.first.out, &c, 1), 1);
+          EXPECT_EQ(io::read(p.second.in, &c, 1), 1);
+          ++trips;
+        }
+      });
+    }
+    run_tasks(bodies);
+    over = true;
+    mover.join();
+    EXPECT_EQ(trips, kLoops * kTrips);
+    for (auto& [there, back] : pipes)
+      close_fd(there.in), close_fd(there.out), close_fd(back.in), close_fd(back.out);
+  }
+}
+
+// Event loops with one member each, whose events another program makes, as it were: one carrier is
+// kept back, and all members come to the part that the other one looks at. (Those of the one that
+// is kept back would wake a worker of its own, and it would be wanted again.)
+TEST_F(IoMemberParts, TheyComeToTheOneThatIsNotKeptBack) {
+  uint32_t all = g_scheduler.carrier_count;
+  if (all != 2) GTEST_SKIP() << "the rule is for two or three";
+  constexpr int kLoops = 4;
+  Pipe there[kLoops], back[kLoops];
+  std::vector<std::thread> others;
+  std::vector<std::function<void()>> loops;
+  std::atomic<bool> stop{false};
+  for (int i = 0; i < kLoops; ++i) {
+    others.emplace_back([in = there[i].in, out = back[i].out] {
+      char c;
+      while (::read(in, &c, 1) == 1) EXPECT_EQ(::write(out, &c, 1), 1);
+    });
+    loops.push_back([&, in = back[i].in, out = there[i].out] {
+      int epoll = instance();
+      EXPECT_EQ(control(epoll, EPOLL_CTL_ADD, in, EPOLLIN), 0);
+      char c = 'x';
+      epoll_event e;
+      while (!stop && ::write(out, &c, 1) == 1 &&
+             io::epoll_wait_until(epoll, &e, 1, kForever) == 1 && ::read(in, &c, 1) == 1) {
+      }
+      close_fd(out), close_fd(epoll);
+    });
+  }
+  bool together = false;
+  std::thread watcher([&] {
+    together = until([&] {
+      bool first = g_scheduler.width() == 1;
+      for (const Pipe& p : back) first &= part_of(p.in) == 0;
+      return first;
+    });
+    stop = true;
+  });
+  run_tasks(loops);
+  watcher.join();
+  EXPECT_TRUE(together);
+  for (std::thread& t : others) t.join();
+  for (int i = 0; i < kLoops; ++i)
+    close_fd(there[i].in), close_fd(back[i].in), close_fd(back[i].out);
+}
+
+}  // namespace
+}  // namespace wisp::test
