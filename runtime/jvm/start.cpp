@@ -104,12 +104,13 @@ static bool start_scheduler() {
     if (g_chaos_seed != 0) warn("chaos: WISP_CHAOS=%u", g_chaos_seed);
     g_task_main = &task_main;
     g_task_exiting = &join_exiting;
+    stats::publisher_prepare();
     bool ok = scheduler_start(config);
     if (!ok) warn("running on plain threads: cannot start kernel threads: %s", strerror(errno));
     if (ok) setxid_start();
     static_assert(kMinTraceSize == kMinTraceBytes && kMaxTraceSize == kMaxTraceBytes);
     if (ok && g_options.trace_size != 0) stats::trace_by_option(g_options.trace_size);
-    if (ok) stats::publisher_start();
+    stats::publisher_start(ok);
     verbose("on, %d carriers, tick %ld us", config.carriers, g_options.sysmon_tick_us);
     state.store(ok ? 2 : 3, std::memory_order_release);
     return ok;

@@ -33,9 +33,10 @@ struct Page {
   size_t room = 0;
 };
 
+int g_fd = -1;  // until there is a page
+
 bool open_page(Page* page) {
-  int fd = page->fd = memfd_create_private(kMemfdName);
-  if (fd < 0) return false;
+  int fd = page->fd = g_fd;
   // fallocate, not ftruncate: what it promised, a store cannot fail to find (SIGBUS).
   if (kernel::call(SYS_fallocate, fd, 0, 0, kHeaderSize) != 0) return false;
   memfd_seal(fd);
@@ -143,6 +144,11 @@ void* publisher_main(void*) {
 
 }  // namespace
 
-void publisher_start() { start_kernel_thread(publisher_main, nullptr); }
+void publisher_prepare() { g_fd = memfd_create_private(kMemfdName); }
+
+void publisher_start(bool wanted) {
+  if (g_fd < 0 || (wanted && start_kernel_thread(publisher_main, nullptr))) return;
+  memfd_close(g_fd);
+}
 
 }  // namespace wisp::stats
