@@ -17,6 +17,7 @@
 
 #include "interpose/descriptor_entry.h"
 #include "io/event_pump.h"
+#include "io/kept.h"
 #include "io/partners.h"
 #include "platform/kernel.h"
 
@@ -41,13 +42,13 @@ int duplicated(int from, int to) {
   return to;
 }
 
+bool runtime_needs(int fd) { return io::runtime_owns(fd) || io::kept_in_flight(fd); }
+
 bool is_ours(int fd) {
-  if (!interposing() || !io::runtime_owns(fd)) return false;
+  if (!interposing() || !runtime_needs(fd)) return false;
   errno = EBADF;  // as if there were none
   return true;
 }
-
-constexpr long kCloseRange = 436;
 
 // Closes [first, last] but for the runtime's own descriptors. One by one where something is known:
 // a wait that begins meanwhile is ended only by who looks right after each close
@@ -63,12 +64,12 @@ long close_all(unsigned first, unsigned last) {
     bool known = begin < io::kMaxDescriptors &&
                  (io::descriptor_find(static_cast<int>(begin)) != nullptr ||
                   io::runtime_owns(static_cast<int>(begin), static_cast<int>(end)));
-    if (!known) result = kernel::call(kCloseRange, begin, end, 0);
+    if (!known) result = kernel::call(kernel::kCloseRange, begin, end, 0);
     bool refused = result == -ENOSYS || result == -EPERM;
     if (known || (refused && begin < io::kMaxDescriptors)) {
       for (unsigned n = begin; n <= end; ++n) {
         int fd = static_cast<int>(n);
-        if (io::runtime_owns(fd)) continue;
+        if (runtime_needs(fd)) continue;
         io::Closing closing = io::descriptor_closing(fd);
         kernel::call(SYS_close, fd);
         io::descriptor_closed(fd, closing);
@@ -154,7 +155,7 @@ WISP_EXPORT int dup2(int from, int to) noexcept {
 WISP_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
   real::ensure();
   if (!interposing() || flags != 0 || first > last)
-    return static_cast<int>(answer(kernel::call(kCloseRange, first, last, flags)));
+    return static_cast<int>(answer(kernel::call(kernel::kCloseRange, first, last, flags)));
   return static_cast<int>(answer(close_all(first, last)));
 }
 
@@ -165,7 +166,7 @@ WISP_EXPORT void closefrom(int first) noexcept {
     close_all(static_cast<unsigned>(first), ~0u);
   } else if (real::closefrom != nullptr) {
     real::closefrom(first);
-  } else if (kernel::call(kCloseRange, first, ~0u, 0) != 0) {
+  } else if (kernel::call(kernel::kCloseRange, first, ~0u, 0) != 0) {
     // Nothing is noted: it may be a vfork child, on its parent's table.
     for (int fd = first; fd < static_cast<int>(io::kMaxDescriptors); ++fd)
       kernel::call(SYS_close, fd);

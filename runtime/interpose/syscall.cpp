@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "interpose/entry.h"
 #include "interpose/threads.h"
@@ -24,6 +25,8 @@
 #include "sync/sleep.h"
 
 using namespace wisp;
+
+extern "C" int close_range(unsigned first, unsigned last, int flags) noexcept;  // libc's from 2.34
 
 namespace {
 
@@ -166,6 +169,11 @@ WISP_EXPORT long syscall(long number, ...) {
       io::epoll_surrender(static_cast<int>(a));
       if (number == SYS_epoll_ctl) io::epoll_surrender(static_cast<int>(c));
       break;
+    // The runtime's own descriptors stay, and who waits for one of the program's is told.
+    case SYS_close:
+      return close(static_cast<int>(a));
+    case kernel::kCloseRange:
+      return close_range(static_cast<unsigned>(a), static_cast<unsigned>(b), static_cast<int>(c));
     case SYS_io_uring_setup: {
       if (current_task() != nullptr && ring_of_one_thread(b)) return answer(-EINVAL);
       long ring = kernel::call(number, a, b);

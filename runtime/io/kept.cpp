@@ -27,11 +27,16 @@ SpinLock& kept_lock() { return g_lock; }
 void kept_mark(int fd, bool in_flight) {
   Descriptor* d = descriptor_get(fd);
   if (d == nullptr) return;
-  // relaxed: read in the child of a fork only.
+  // relaxed: who closes the number just now has guessed it.
   if (in_flight)
     d->marks.fetch_or(kInFlight, std::memory_order_relaxed);
   else
     d->marks.fetch_and(static_cast<uint8_t>(~kInFlight), std::memory_order_relaxed);
+}
+
+bool kept_in_flight(int fd) {
+  const Descriptor* d = descriptor_find(fd);
+  return d != nullptr && (d->marks.load(std::memory_order_relaxed) & kInFlight) != 0;
 }
 
 void kept_after_fork() {

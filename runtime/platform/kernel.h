@@ -40,7 +40,8 @@ inline long call(long nr, long a = 0, long b = 0, long c = 0, long d = 0, long e
 #endif
 }
 
-// Linux 5.11, 5.16 and 6.7; the headers of the build may be older.
+// Linux 5.9, 5.11, 5.16 and 6.7; the headers of the build may be older.
+constexpr long kCloseRange = 436;
 constexpr long kEpollPwait2 = 441;
 constexpr long kFutexWaitv = 449, kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 
