@@ -28,6 +28,13 @@ bool too_many(nfds_t n) {
   return n > limit.rlim_cur;
 }
 
+// Signals sent to the task that its own mask blocks and this one does not. The kernel knows nothing
+// of them; it would run their handlers (EINTR) also where the call does not wait.
+bool lets_in(const sigset_t* mask) {
+  WispTask* task = mask != nullptr ? calling_task() : nullptr;
+  return task != nullptr && (held_signals(task) & ~word_of(mask)) != 0;
+}
+
 // By the kernel itself: nothing to wait for, or nothing to look at.
 bool polled_straight(pollfd* fds, nfds_t n) {
   if (WISP_UNLIKELY((fds == nullptr && n != 0) || too_many(n))) return true;
@@ -46,7 +53,7 @@ WISP_EXPORT int poll(pollfd* fds, nfds_t n, int timeout) {
 WISP_EXPORT int ppoll(pollfd* fds, nfds_t n, const timespec* timeout, const sigset_t* mask) {
   real::ensure();
   n = static_cast<uint32_t>(n);
-  bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
+  bool waits = timeout == nullptr || !(is_bad(timeout) || (is_zero(timeout) && !lets_in(mask)));
   if (polled_straight(fds, n) || !waits) return real::ppoll(fds, n, timeout, mask);
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   if (mask != nullptr)
@@ -88,7 +95,7 @@ WISP_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const ti
                         const sigset_t* mask) {
   real::ensure();
   if (interposing()) io::epoll_surrender_selected(n, in, out, except);
-  bool waits = timeout == nullptr || !(is_zero(timeout) || is_bad(timeout));
+  bool waits = timeout == nullptr || !(is_bad(timeout) || (is_zero(timeout) && !lets_in(mask)));
   if (!waits || !on_task()) return real::pselect(n, in, out, except, timeout, mask);
   uint64_t deadline = timeout != nullptr ? deadline_after(*timeout) : kForever;
   if (mask != nullptr)

@@ -248,10 +248,25 @@ void epoll_surrender_polled(pollfd* fds, nfds_t n) {
   for (nfds_t i = 0; fds != nullptr && i < n; ++i) epoll_surrender(fds[i].fd);
 }
 
+// Beyond FD_SETSIZE the sets are of the program's own making, and may be shorter than it says: the
+// kernel looks no further than its table of descriptors goes. So a bit is read only where an
+// instance has that number.
 void epoll_surrender_selected(int n, const fd_set* in, const fd_set* out, const fd_set* except) {
   for (const fd_set* set : {in, out, except})
     for (int fd = 0; set != nullptr && fd < n && fd < FD_SETSIZE; ++fd)
       if (FD_ISSET(fd, set)) epoll_surrender(fd);
+  constexpr int kPart = 1024;  // what descriptor_find knows at once
+  if (n > static_cast<int>(kMaxDescriptors)) n = kMaxDescriptors;
+  for (int fd = FD_SETSIZE; WISP_UNLIKELY(fd < n);) {
+    const Descriptor* d = descriptor_find(fd);
+    bool instance = d != nullptr && is_epoll_instance(d->state.load(std::memory_order_acquire));
+    for (const fd_set* set : {in, out, except}) {
+      if (!instance || set == nullptr) continue;
+      uint64_t word = reinterpret_cast<const uint64_t*>(set)[fd / 64];
+      if ((word >> (fd % 64) & 1) != 0) epoll_surrender(fd);
+    }
+    fd = d != nullptr ? fd + 1 : (fd | (kPart - 1)) + 1;
+  }
 }
 
 void epoll_surrender_all() {

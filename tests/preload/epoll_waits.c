@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 
 #include "preload.h"
 
@@ -255,6 +258,33 @@ static void* waits_with_masks(void* unused) {
   return unused;
 }
 
+// select(2) on an instance whose number is beyond FD_SETSIZE.
+static void* selects_beyond(void* unused) {
+  struct rlimit limit;
+  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  if (limit.rlim_max < 2048) return puts("SKIPPED: select: too few descriptors"), unused;
+  rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = 2048;
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  int first = eventfd(0, EFD_CLOEXEC), last = first;
+  while (last < FD_SETSIZE) CHECK((last = eventfd(0, EFD_CLOEXEC)) >= 0);
+  int epoll = epoll_create1(EPOLL_CLOEXEC), pipe_ends[2];
+  CHECK(epoll > last && epoll < 2048 && pipe(pipe_ends) == 0);
+  struct epoll_event event = {.events = EPOLLIN};
+  CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, pipe_ends[0], &event) == 0);
+  pthread_t writer = java(writes_later, (void*)(long)pipe_ends[1]);
+  unsigned long bits[2048 / 64] = {0};
+  bits[epoll / 64] |= 1ul << epoll % 64;
+  struct timeval most = {20, 0};
+  CHECK(select(epoll + 1, (fd_set*)bits, NULL, NULL, &most) == 1);
+  join(writer);
+  close(epoll), close(pipe_ends[0]), close(pipe_ends[1]);
+  for (int fd = last; fd >= first; --fd) close(fd);
+  limit.rlim_cur = before;
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  return unused;
+}
+
 int main(void) {
   alarm(120);
   check_tasks();
@@ -269,6 +299,7 @@ int main(void) {
   close(epoll);
   join(java(waits, NULL));
   join(java(waits_with_masks, NULL));
+  join(java(selects_beyond, NULL));
   puts("ok");
   return 0;
 }

@@ -1,6 +1,7 @@
 // A signal that a thread blocks and takes by sigwait, and that would end the process otherwise: it
 // meets nobody else, whoever runs on the kernel thread afterwards.
 #include <poll.h>
+#include <sys/select.h>
 
 #include "preload.h"
 
@@ -89,6 +90,28 @@ static void* lets_two_in(void* unused) {
   return unused;
 }
 
+// A call with a mask of its own lets a signal in that was blocked, also where it does not wait.
+static void* looks_let_in(void* unused) {
+  struct sigaction counts = {.sa_handler = looks_at_its_mask};
+  CHECK(sigaction(SIGUSR2, &counts, NULL) == 0);
+  sigset_t set, none;
+  sigemptyset(&none);
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+  struct timespec now = {0, 0};
+  for (int i = 0; i < 20; ++i) {
+    int selects = i & 1, before = g_handled;
+    CHECK(pthread_kill(pthread_self(), SIGUSR2) == 0 && g_handled == before);
+    int r = selects ? pselect(0, NULL, NULL, NULL, &now, &none) : ppoll(NULL, 0, &now, &none);
+    CHECK(r == -1 && errno == EINTR && g_handled == before + 1);
+    r = selects ? pselect(0, NULL, NULL, NULL, &now, &none) : ppoll(NULL, 0, &now, &none);
+    CHECK(r == 0 && g_handled == before + 1);
+  }
+  CHECK(pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0);
+  return unused;
+}
+
 int main(void) {
   check_tasks();
   g_signals[0] = SIGUSR1;
@@ -106,5 +129,7 @@ int main(void) {
   }
   join(java(lets_two_in, NULL));
   lets_two_in(NULL);
+  join(java(looks_let_in, NULL));
+  looks_let_in(NULL);
   return 0;
 }
