@@ -97,6 +97,9 @@ Wait finish(int fd, Descriptor* d, uint32_t life, int operation, Counted counted
   descriptor_set_flags(d, life, 0, kRegistering | kRegistered);
   RuntimeEntry entry;  // others may have parked, trusting in kRegistering
   descriptor_wake_all(d);
+  // Nor will the pump tell an epoll instance of the program's that has it (by now: it moved, or was
+  // taken out). The kernel does.
+  if (d->pollers.load() != nullptr) epoll_items_surrender(d);
   return Wait::Refused;
 }
 

@@ -1,5 +1,10 @@
 // Members of the program's epoll instances in the parts of the event pump: io/epoll_strays.h.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <thread>
 
@@ -98,6 +103,47 @@ TEST_F(IoMemberParts, AnExactLookSeesOneOnItsWay) {
   }});
   mover.join();
   close_fd(source), close_fd(epoll);
+}
+
+// This thread's registrations in that part fail from now on, as without memory.
+void refuse_registrations(uint32_t part) {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_ctl, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(io::pump_instance(part)), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EPOLL_CTL_ADD, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog filter{static_cast<unsigned short>(std::size(program)), program};
+  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+// Taken out of its part, and not let into the other one: its events come all the same.
+TEST_F(IoMemberParts, OneThatCannotGoThereIsTheKernels) {
+  run_tasks({[] {
+    int epoll = instance(), source = event_source();
+    EXPECT_EQ(control(epoll, EPOLL_CTL_ADD, source, EPOLLIN), 0);
+    std::thread mover([source] {
+      uint32_t other = (part_of(source) + 1) % pump_parts();
+      refuse_registrations(other);
+      io::pump_move(source, record(source), life_of_number(source), other);
+    });
+    mover.join();
+    EXPECT_EQ(record(source)->state.load() & (io::kRegistered | io::kRegistering), 0u);
+    std::thread signaller([source] {
+      ::usleep(2000);
+      signal(source);
+    });
+    epoll_event e;
+    constexpr uint64_t kLimitNs = 20'000'000'000;
+    EXPECT_EQ(io::epoll_wait_until(epoll, &e, 1, monotonic_ns() + kLimitNs), 1);
+    signaller.join();
+    close_fd(source), close_fd(epoll);
+  }});
 }
 
 // Event loops, one to each pair of pipes, whose members are in the wrong part at every report.

@@ -200,6 +200,8 @@ MUTATIONS = [
              ("unit", "wisp_io_test", "IoMemberParts.AnExactLook*", 2)),
     Mutation("moved-where-nobody-looks", "runtime/io/registration.cpp", "  if (d->pollers.load() != nullptr) epoll_items_part(d, part);\n", "",
              ("unit", "wisp_io_test", "IoMemberParts.*", 2)),
+    Mutation("refused-on-the-way", "runtime/io/registration.cpp", "  if (d->pollers.load() != nullptr) epoll_items_surrender(d);\n", "",
+             ("unit", "wisp_io_test", "IoMemberParts.OneThat*", 2)),
     # Both ends of a connection in this process.
     Mutation("partners-not-followed", "runtime/io/registration.cpp",
              "  return leader != nullptr ? leader->part.load(std::memory_order_relaxed) : pump_part_wanted(now);",
