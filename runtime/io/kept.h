@@ -21,8 +21,9 @@ int kept_publish(Descriptor* d, uint32_t life, int fd, uint32_t callers);
 int kept_claim(Descriptor* d, uint32_t life);
 // Whether fd is a duplicate of ours that calls go on with, to be said before it is closed: a child
 // of fork, which has those calls no more than the other threads, closes all such.
-// A program that closes all numbers does not mean it: the kernel's call would go on with its file.
 void kept_mark(int fd, bool in_flight);
+// What that has said. A program that closes all numbers does not mean it: the kernel's call would
+// go on with its file.
 bool kept_in_flight(int fd);
 void kept_after_fork();
 // The call that claimed fd is over. Needs a RuntimeEntry. Returns what is to be closed, as above.

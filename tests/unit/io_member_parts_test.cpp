@@ -29,7 +29,6 @@ class IoMemberParts : public ::testing::Test {
 };
 
 io::Descriptor* record(int fd) { return io::descriptor_find(fd); }
-uint32_t life_of_number(int fd) { return io::life_of(record(fd)->state.load()); }
 uint32_t part_of(int fd) { return record(fd)->part.load(); }
 
 long look(int epoll, io::Look how) {

@@ -25,8 +25,6 @@ class IoParts : public ::testing::Test {
   }
 };
 
-uint32_t life_of_number(int fd) { return io::life_of(io::descriptor_find(fd)->state.load()); }
-
 // Where the calling task's waits belong as long as it does not wait; some other part.
 struct Wish {
   uint32_t wanted, other;

@@ -27,6 +27,9 @@ inline int fresh(int fd, io::Kind kind = io::kUnknown, uint32_t flags = 0) {
   io::descriptor_created(fd, kind, flags);
   return fd;
 }
+inline uint32_t life_of_number(int fd) {
+  return io::life_of(io::descriptor_find(fd)->state.load());
+}
 inline void close_fd(int fd) {
   io::Closing closing = io::descriptor_closing(fd);
   ::close(fd);
