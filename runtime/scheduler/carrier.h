@@ -3,6 +3,7 @@
 // kernel thread to a task whose carrier was handed off.
 #pragma once
 #include "scheduler/busy_time.h"
+#include "scheduler/last_look.h"
 #include "scheduler/pace.h"
 #include "scheduler/patience.h"
 #include "scheduler/run_queue.h"
@@ -124,6 +125,8 @@ struct Worker {
   uint32_t random = 1;
   uint64_t spin_ticks = 0;  // how long to search before sleeping; learned
   bool pump_first = false;  // its last look into the event pump found something
+  LastLook last_look;
+  uint32_t times_awake = 0;
   // Kernel tid; 0: no kernel thread. Relaxed: who acts on it knows otherwise whose it is.
   std::atomic<int> tid{0};
   // Set by who wakes it (placement.h), under the order of `wake`.

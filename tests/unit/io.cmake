@@ -2,7 +2,7 @@ wisp_unit_test(wisp_io_test
   SOURCES unit/io_transfer_test.cpp unit/io_wait_test.cpp unit/io_life_test.cpp unit/io_connect_test.cpp
   unit/io_pump_test.cpp unit/io_registration_test.cpp unit/io_release_test.cpp unit/io_wake_test.cpp
   unit/io_send_file_test.cpp unit/io_child_test.cpp unit/io_attendance_test.cpp unit/io_epoll_test.cpp
-  unit/io_epoll_look_test.cpp unit/io_member_parts_test.cpp unit/io_parts_test.cpp unit/io_partners_test.cpp unit/io_partner_wake_test.cpp unit/io_retire_test.cpp
+  unit/io_epoll_look_test.cpp unit/io_lone_test.cpp unit/io_member_parts_test.cpp unit/io_parts_test.cpp unit/io_partners_test.cpp unit/io_partner_wake_test.cpp unit/io_retire_test.cpp
   LIBS wisp_io wisp_signal wisp_sync wisp_scheduler)
 wisp_carriers_test(wisp_io_test)
 

@@ -16,6 +16,8 @@ wisp_unit_test(pace_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/pace_test.cpp
   ONE_THREAD)
 wisp_unit_test(patience_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/patience_test.cpp
   ONE_THREAD)
+wisp_unit_test(last_look_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/last_look_test.cpp
+  ONE_THREAD)
 wisp_unit_test(width_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/width_test.cpp
   ONE_THREAD)
 wisp_unit_test(narrow_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/narrow_test.cpp

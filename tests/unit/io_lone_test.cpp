@@ -1,0 +1,58 @@
+// What a carrier does before each wait for the only connection that there is: scheduler/worker.cpp.
+#include <thread>
+
+#include "scheduler/internal.h"
+#include "unit/io_support.h"
+
+namespace wisp::test {
+namespace {
+
+struct Counts {
+  uint64_t idles = 0, searches = 0, looks = 0;
+};
+Counts counts() {
+  Counts all;
+  for (uint32_t i = 0; i < g_scheduler.carrier_count; ++i) {
+    const Carrier& c = g_scheduler.carriers[i];
+    all.idles += c.idles.load();
+    all.searches += c.failed_steals.load();
+    all.looks += c.polls.load();
+  }
+  return all;
+}
+
+TEST(IoLone, NobodySearchesOrLooksInVain) {
+  constexpr int kTrips = 500;
+  start_scheduler();
+  Pipe there, back;
+  std::thread other([&] {
+    char c;
+    while (::read(there.in, &c, 1) == 1 && c != 'q') {
+      usleep(100);  // so that it has gone to sleep
+      EXPECT_EQ(::write(back.out, &c, 1), 1);
+    }
+  });
+  run_tasks({[&] {
+    char c = 0;
+    auto trips = [&](int n) {
+      for (int i = 0; i < n; ++i) {
+        EXPECT_EQ(io::write(there.out, &c, 1), 1);
+        EXPECT_EQ(io::read(back.in, &c, 1), 1);
+      }
+    };
+    trips(100);  // what a start brings is over
+    Counts before = counts();
+    trips(kTrips);
+    Counts after = counts();
+    uint64_t idles = after.idles - before.idles;
+    EXPECT_GE(idles, kTrips / 2u);
+    // Each time they did before; where more than two carriers are idle others are up now and then.
+    EXPECT_LE(after.searches - before.searches, idles * 3 / 4);
+    EXPECT_LE(after.looks - before.looks, idles * 3 / 4);
+  }});
+  EXPECT_EQ(::write(there.out, "q", 1), 1);
+  other.join();
+}
+
+}  // namespace
+}  // namespace wisp::test
