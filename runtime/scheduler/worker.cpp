@@ -151,11 +151,11 @@ static void go_idle(Worker* w, Carrier* c) {
   awake(w);
 }
 
-// No other carrier is busy and none has anything queued: a search would find only what kernel
-// threads that are no tasks bring in this very moment. Who brings it wakes a worker.
+// Carriers are kept back, no other one is busy, and nothing is queued: a search would find only
+// what kernel threads that are no tasks bring in this very moment. Who brings it wakes a worker.
 static bool nothing_elsewhere() {
   const Scheduler& s = g_scheduler;
-  return s.idle.idle() + 1 >= s.carrier_count && !any_work_visible();
+  return s.idle.kept_back() != 0 && s.idle.idle() + 1 >= s.carrier_count && !any_work_visible();
 }
 
 // Null: the kernel thread is to end.
