@@ -13,12 +13,14 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "interpose/descriptor_entry.h"
 #include "io/event_pump.h"
 #include "io/kept.h"
 #include "io/partners.h"
+#include "io/wait.h"
 #include "platform/kernel.h"
 
 using namespace wisp;
@@ -217,6 +219,12 @@ WISP_EXPORT int fcntl64(int fd, int command, ...) {
   return control(fd, command, argument);
 }
 
+static bool sets_mode(unsigned long request) {
+  // The last ones are of struct termios2, which is the kernel's alone: TCSETS2, TCSETSW2, TCSETSF2.
+  return (request >= TCSETS && request <= TCSETSF) || (request >= TCSETA && request <= TCSETAF) ||
+         (request >= 0x402c542b && request <= 0x402c542d);
+}
+
 WISP_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   va_list list;
   va_start(list, request);
@@ -226,6 +234,15 @@ WISP_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   int r = real::ioctl(fd, request, argument);
   if (request == FIONBIO && r == 0 && interposing())
     io::descriptor_set_nonblocking(fd, *static_cast<int*>(argument) != 0);
+  if (sets_mode(request) && r == 0 && interposing()) io::look_again_at_terminals();
+  return r;
+}
+
+// By a system call of libc's own.
+WISP_EXPORT int tcsetattr(int fd, int when, const termios* mode) noexcept {
+  real::ensure();
+  int r = real::tcsetattr(fd, when, mode);
+  if (r == 0 && interposing()) io::look_again_at_terminals();
   return r;
 }
 

@@ -128,6 +128,16 @@ void look_again(int fd, Direction direction) {
   word_move(word_of(d, direction), ~0u);
 }
 
+void look_again_at_terminals() {
+  descriptor_each(
+      // relaxed: who waits has made it known before. Also of those that are not counted yet, which
+      // have looked at O_NONBLOCK and not parked.
+      [](const Descriptor& d) {
+        return kind_of(d.state.load(std::memory_order_relaxed)) == kTerminal;
+      },
+      [](int fd) { look_again(fd, Direction::In); });
+}
+
 void WakeDuty::woken(Descriptor* d, Direction direction) {
   of_ = nullptr;
   if (direction != Direction::In) return;
@@ -174,7 +184,9 @@ static uint64_t next_look(uint32_t looks) {
 long BlockingCall::wait(uint32_t seen) {
   restarts_ = false;
   if (direction_ == Direction::Out) pump_ask_out(fd_, d_, life());
-  Wait ready = make_ready(fd_, d_, life(), !waited_);  // also what makes the timeouts known
+  // A terminal's read that is woken looks at O_NONBLOCK again (Linux's n_tty_read).
+  bool flag_matters = !waited_ || kind() == kTerminal;
+  Wait ready = make_ready(fd_, d_, life(), flag_matters);  // also what makes the timeouts known
   // `seen` is of the number's word: on with another one from the start.
   if (WISP_UNLIKELY(ready == Wait::Ended)) return life_over();
   if (WISP_UNLIKELY(ready != Wait::Ready))

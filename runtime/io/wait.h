@@ -81,6 +81,9 @@ bool ready_now(int fd, short events);
 
 // Who waits for that direction of the number tries again. Any thread.
 void look_again(int fd, Direction direction);
+// Who reads from a terminal, whatever its number, tries again: the mode of one of them has changed,
+// by which the kernel wakes readers without an event for epoll.
+void look_again_at_terminals();
 
 inline uint32_t word_value(const std::atomic<uint32_t>& word) {
   // acquire: what the pump knew when it moved the word.

@@ -221,6 +221,38 @@ static void* hang_ups(void* unused) {
   return NULL;
 }
 
+// How libraries for serial ports end another thread's read before they close its number: the read
+// becomes a non-blocking one, and a change of the terminal's mode wakes it.
+static void* reads_until_told(void* fd) {
+  char c;
+  errno = 0;
+  CHECK(read((int)(long)fd, &c, 1) == -1 && errno == EAGAIN);
+  return NULL;
+}
+static void* told_by_mode(void* unused) {
+  (void)unused;
+  for (int round = 0; round < 4; ++round) {
+    struct tty t = open_tty();
+    set_raw(t.slave, 1, 0);
+    pthread_t reader = java(reads_until_told, (void*)(long)t.slave);
+    sleep_ms(50);
+    CHECK(fcntl(t.slave, F_SETFL, O_RDWR | O_NONBLOCK) == 0);
+    int by = round == 3 ? t.master : t.slave;  // it has the slave's mode
+    struct termios mode;
+    CHECK(tcgetattr(by, &mode) == 0);
+    if (round % 2 == 0) CHECK(tcsetattr(by, TCSANOW, &mode) == 0);
+    if (round % 2 == 1) {
+      char kernels[128];  // not libc's termios
+      CHECK(ioctl(by, TCGETS, kernels) == 0 && ioctl(by, TCSETS, kernels) == 0);
+    }
+    if (round == 2) close(t.slave);
+    join(reader);
+    if (round != 2) close(t.slave);
+    close(t.master);
+  }
+  return NULL;
+}
+
 // More than once: on a busy machine the first may come before the other one has got into its read.
 struct sleeper {
   pthread_t thread;
@@ -316,7 +348,7 @@ int main(void) {
   CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
   check_tasks();
   masters();
-  void* (*const all[])(void*) = {lines, raw, both_ways, hang_ups, interrupted};
+  void* (*const all[])(void*) = {lines, raw, both_ways, hang_ups, told_by_mode, interrupted};
   enum { kAll = sizeof all / sizeof *all };
   for (int i = 0; i < kAll; ++i) join(java(all[i], NULL));
   pthread_t threads[kAll];  // and side by side
