@@ -76,15 +76,11 @@ static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start
                        void* argument) {
   size_t stack_size = 0, guard_size = 0;
   int detach_state = PTHREAD_CREATE_JOINABLE;
-  if (attr != nullptr) {
-    real::pthread_attr_getstacksize(attr, &stack_size);
-    real::pthread_attr_getguardsize(attr, &guard_size);
-    real::pthread_attr_getdetachstate(attr, &detach_state);
-  } else {
-    guard_size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  }
-  int error = attr != nullptr ? affinity_at_birth(attr) : 0;
-  if (error == 0 && attr != nullptr) error = class_at_birth(attr);
+  real::pthread_attr_getstacksize(attr, &stack_size);
+  real::pthread_attr_getguardsize(attr, &guard_size);
+  real::pthread_attr_getdetachstate(attr, &detach_state);
+  int error = affinity_at_birth(attr);
+  if (error == 0) error = class_at_birth(attr);
   if (error != 0) return error;
   if (g_stack_option != 0) stack_size = stack_by_option(stack_size);
   RuntimeEntry entry;
@@ -92,12 +88,22 @@ static int create_task(pthread_t* out, const pthread_attr_t* attr, void* (*start
   bool detached = detach_state == PTHREAD_CREATE_DETACHED;
   error = task_create(&task, start, argument, stack_size, guard_size);
   if (error != 0) return error;
-  if (attr != nullptr) mask_at_birth(attr, &task->signal_mask);
+  mask_at_birth(attr, &task->signal_mask);
   task->java_id = thread_self().next_java_id;
   join_init(task, detached);
   *out = thread_block_self(task->block);  // before it can run, as glibc does
   ready(task);
   return 0;
+}
+
+// Without attributes it has the process's, which a program may change (the size of the stack).
+static int create_usual_task(pthread_t* out, void* (*start)(void*), void* argument) {
+  pthread_attr_t usual;
+  int error = real::pthread_getattr_default_np(&usual);
+  if (error != 0) return error;
+  error = create_task(out, &usual, start, argument);
+  real::pthread_attr_destroy(&usual);
+  return error;
 }
 
 // A thread with a stack of the caller's own stays a kernel thread: its memory may be of any kind.
@@ -134,7 +140,8 @@ WISP_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr, vo
   // One that is born of a changed thread inherits that, as only a kernel thread can.
   if (interposing() && g_make_task != nullptr && g_make_task(__builtin_return_address(0)) &&
       !has_own_stack(attr) && !thread_is_changed(calling_task()) && g_start_scheduler()) {
-    int error = create_task(thread, attr, start, argument);
+    int error = attr != nullptr ? create_task(thread, attr, start, argument)
+                                : create_usual_task(thread, start, argument);
     // HotSpot tries again (os::create_thread; seen in JDK 25).
     if (error == EAGAIN) thread_self().next_create_is_java = java;
     return error;

@@ -187,6 +187,30 @@ static void* makes_threads(void* unused) {
   return unused;
 }
 
+// ---- without attributes a thread has the process's
+
+static long goes_down(long levels) {
+  volatile char page[4096];
+  page[0] = page[4095] = (char)levels;
+  return levels == 0 ? 0 : goes_down(levels - 1) + page[0] - page[4095] + 1;
+}
+static void* goes_deep(void* levels) {
+  CHECK(goes_down((long)levels) == (long)levels);
+  return NULL;
+}
+static void has_the_usual_stack(void) {
+  pthread_attr_t usual, larger;
+  size_t size = 0;
+  CHECK(pthread_getattr_default_np(&usual) == 0);
+  CHECK(pthread_attr_getstacksize(&usual, &size) == 0 && size >= 2 << 20);
+  join(java(goes_deep, (void*)(long)(size / 4096 / 2)));
+  CHECK(pthread_attr_init(&larger) == 0 && pthread_attr_setstacksize(&larger, 4 * size) == 0);
+  CHECK(pthread_setattr_default_np(&larger) == 0);
+  join(java(goes_deep, (void*)(long)(size / 4096 * 2)));
+  CHECK(pthread_setattr_default_np(&usual) == 0);
+  CHECK(pthread_attr_destroy(&usual) == 0 && pthread_attr_destroy(&larger) == 0);
+}
+
 int main(void) {
   alarm(200);
   check_tasks();
@@ -208,5 +232,6 @@ int main(void) {
   }
   has_slack((void*)g_slack);
   is_named(NULL);
+  has_the_usual_stack();
   return 0;
 }
