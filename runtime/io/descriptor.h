@@ -78,7 +78,7 @@ struct alignas(kCacheLine) Descriptor {
   // In which part of the pump it is registered: written before kRegistered is set. And how often in
   // a row it was waited for where another part would have been better (io/registration.cpp).
   std::atomic<uint8_t> part{0}, strays{0};
-  std::atomic<uint8_t> replacing{0};  // between descriptor_replacing and the end of that life
+  std::atomic<uint8_t> replacing{0};  // kReplacing, kReplaced
   // kOutAsked, kInFlight, and in the lower bits how many events in a row came for nobody
   // (registration.cpp).
   std::atomic<uint8_t> marks{0};
@@ -89,6 +89,10 @@ struct alignas(kCacheLine) Descriptor {
 };
 
 static_assert(sizeof(Descriptor) == kCacheLine);
+
+// In Descriptor::replacing: between descriptor_replacing and the end of that life; this life began
+// so, without a moment in which the number was closed.
+constexpr uint8_t kReplacing = 1, kReplaced = 2;
 
 // In Descriptor::marks. Who waits for room to write has asked for its events (TCP's always come); a
 // duplicate that a call of ours goes on with (io/kept.h).
@@ -112,7 +116,9 @@ class SameFile {
   SameFile(const Descriptor* d, uint32_t life) : d_(d), life_(life) {}
   // Before a descriptor gets another file its life ends (close), or it is marked until that life
   // has ended (dup2). seq_cst loads, the mark first: it is taken back after the end of the life.
-  bool still() const { return d_ == nullptr || (d_->replacing.load() == 0 && life() == life_); }
+  bool still() const {
+    return d_ == nullptr || ((d_->replacing.load() & kReplacing) == 0 && life() == life_);
+  }
 
  private:
   uint32_t life() const { return life_of(d_->state.load()); }

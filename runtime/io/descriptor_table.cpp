@@ -67,6 +67,12 @@ uint32_t end_life(Descriptor* d, uint64_t s, uint32_t flags, int kept, bool any)
   return life_of(s) + 1;
 }
 
+// Before a life that does not begin by dup2.
+void forget_replaced(Descriptor* d) {
+  if (WISP_UNLIKELY((d->replacing.load(std::memory_order_relaxed) & kReplaced) != 0))
+    d->replacing.fetch_and(static_cast<uint8_t>(~kReplaced));
+}
+
 uint32_t next_life(Descriptor* d, uint32_t flags, int kept) {
   d->partner.store(0, std::memory_order_relaxed);  // a hint, see partners.h
   // A late kOutAsked of the life before costs the next one needless events, no more.
@@ -158,6 +164,7 @@ uint64_t descriptor_know(int fd, Descriptor* d) {
 void descriptor_created(int fd, Kind kind, uint32_t flags) {
   Descriptor* d = descriptor_get(fd);
   if (d == nullptr) return;
+  forget_replaced(d);
   next_life(d, kind | flags, -1);  // with waiters: its number was closed behind our back
 }
 
@@ -186,7 +193,7 @@ static bool in_kernel_set(const Descriptor* d) {
 int descriptor_replacing(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return -1;
-  d->replacing.store(1);  // SameFile
+  d->replacing.fetch_or(kReplacing);  // SameFile
   // Entries of epoll instances end now: a look in between would ask about the new file.
   if (d->pollers.load() != nullptr) {
     RuntimeEntry entry;
@@ -199,6 +206,7 @@ Closing descriptor_closing(int fd) {
   Descriptor* d = descriptor_find(fd);
   if (d == nullptr) return {};
   bool looked_at = in_kernel_set(d);  // before the next life
+  forget_replaced(d);
   return {next_life(d, 0, keep_file(fd, d)), looked_at};
 }
 
@@ -219,8 +227,10 @@ void descriptor_replaced(int fd, int kept) {
   Descriptor* d = descriptor_get(fd);
   if (d == nullptr) return;
   bool looked_at = in_kernel_set(d);
+  // Before the life: who finds that over looks here (BlockingCall::life_over).
+  d->replacing.store(kReplacing | kReplaced);
   next_life(d, 0, kept);
-  d->replacing.store(0);
+  d->replacing.store(kReplaced);
   if (WISP_UNLIKELY(looked_at)) pump_turn_out();
 }
 

@@ -218,7 +218,7 @@ long BlockingCall::wait(uint32_t seen) {
   // Who replaces the file may not have counted this one. seq_cst: counted in, then the mark; the
   // mark, then the count (keep_file). One of the two sees the other. One that has waited before may
   // so come to the new file; it would have no duplicate to go on with.
-  if (WISP_UNLIKELY(d_->replacing.load() != 0) && !holds_) {
+  if (WISP_UNLIKELY((d_->replacing.load() & kReplacing) != 0) && !holds_) {
     count_out(d_, life(), counted);
     return kMakeTheCall;
   }
@@ -252,11 +252,13 @@ bool BlockingCall::met_error() const {
   return poll_now(&p, 1) > 0 && (!is(kTcp) || (p.revents & ~POLLERR) != 0);
 }
 
-// The number was closed, or dup2 has put another file there, since the call began. It comes after
-// that, where it has neither waited nor done a part: the kernel answers it.
+// The number was closed, or dup2 has put another file there, since the call began. Where it has
+// neither waited nor done a part it comes after that: after dup2 it is made with that file; the
+// number closed it has EBADF, also if that stands for a file again by now, whose bytes are not for
+// a call that was there before it.
 long BlockingCall::life_over() {
   if (go_on_with_held()) return 0;
-  return begins() ? kMakeTheCall : -EBADF;
+  return begins() && (d_->replacing.load() & kReplaced) != 0 ? kMakeTheCall : -EBADF;
 }
 
 // What wait() returns then.

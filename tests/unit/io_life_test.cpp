@@ -225,6 +225,39 @@ TEST(IoLife, ALateReaderHasOneFileOrTheOther) {
   close_fd(marker.in);
 }
 
+// Its attempt found nothing, and before it waits the number stands for another file.
+TEST(IoLife, WhoCameBeforeTheCloseLeavesTheNextFileAlone) {
+  run_tasks({[] {
+    for (bool by_dup2 : {false, true, false}) {
+      Pipe p, other;
+      io::BlockingCall call(p.in, io::Direction::In);
+      uint32_t seen = call.word();
+      if (by_dup2) {
+        replace(p.in, other.in);
+      } else {
+        close_fd(p.in);
+        ASSERT_EQ(::dup2(other.in, p.in), p.in);  // as if it were the lowest free one
+        io::descriptor_created(p.in, io::kStream, io::kOwn);
+      }
+      EXPECT_EQ(call.wait(seen), by_dup2 ? io::BlockingCall::kMakeTheCall : -EBADF);
+      for (int fd : {p.in, p.out, other.in, other.out}) close_fd(fd);
+    }
+  }});
+}
+
+// The number was another file's before, by dup2.
+TEST(IoLife, WhoCameBeforeTheCloseAfterDup2LeavesTheNextFileAlone) {
+  run_tasks({[] {
+    Pipe p, other;
+    replace(p.in, other.in);
+    io::BlockingCall call(p.in, io::Direction::In);
+    uint32_t seen = call.word();
+    close_fd(p.in);
+    EXPECT_EQ(call.wait(seen), -EBADF);
+    for (int fd : {p.out, other.in, other.out}) close_fd(fd);
+  }});
+}
+
 TEST(IoLife, ReaderGoesOnAfterDup2) {
   LocalPair pair;
   Pipe marker;

@@ -128,6 +128,8 @@ MUTATIONS = [
              "if (false) {", ("unit", "wisp_io_test", "IoLife.ALateReader*"), 5),
     Mutation("counted-without-a-duplicate", "runtime/io/wait.cpp", "    if (begins()) return kMakeTheCall;\n", "",
              ("unit", "wisp_io_test", "IoLife.ALateReader*"), 60),
+    Mutation("late-call-has-the-next-file", "runtime/io/wait.cpp", "begins() && (d_->replacing.load() & kReplaced) != 0", "begins()",
+             ("unit", "wisp_io_test", "IoLife.WhoCameBefore*", 2)),
     Mutation("answers-wait-for-room", "runtime/io/read_write.cpp", "return r == -EAGAIN && is_anonymous(call.fd())",
              "return r == -1 && is_anonymous(call.fd())", ("preload", "preload_odd_files", 2)),
     Mutation("epoll-waiter-not-told", "runtime/io/epoll_control.cpp", "  word_move(&set->d->in, 1);\n", "",
