@@ -88,10 +88,11 @@ static void search_less(Worker* w) {
   w->spin_ticks = std::max(w->spin_ticks / 2, us_to_ticks(kMinSpinUs));
 }
 
-// For a carrier that has run dry: its ring has work now.
-static bool found_in_pump(Worker* w, Carrier* c) {
-  w->pump_first = poll_events(c) != 0 || poll_neglected(c) != 0;
-  w->last_look.found(w->pump_first);
+// For a carrier that has run dry: its ring has work now. `own`: its own part is looked at.
+static bool found_in_pump(Worker* w, Carrier* c, bool own = true) {
+  w->pump_first = own && poll_events(c) != 0;
+  if (own) w->last_look.found(w->pump_first);
+  if (!w->pump_first) w->pump_first = poll_neglected(c) != 0;
   if (!w->pump_first) return false;
   end_search(w, true);
   deadlines_may_be_unwatched();
@@ -196,7 +197,7 @@ static WispTask* next_task(Worker* w) {
         search_less(w);
       }
     }
-    if (!w->last_look.pays() || !found_in_pump(w, c)) go_idle(w, c);
+    if (!found_in_pump(w, c, w->last_look.pays())) go_idle(w, c);
   }
 }
 
