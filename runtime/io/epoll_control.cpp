@@ -84,6 +84,7 @@ bool begin_life(EpollSet* set, int epoll) {
   if (!is_epoll_instance(instance)) return false;
   if (set->life == life_of(instance)) return true;
   set->life = life_of(instance);
+  set->stray_count.store(0, std::memory_order_relaxed);
   set->epoll = epoll;
   set->mixed.store(false, std::memory_order_relaxed);
   set->parts.store(0, std::memory_order_relaxed);

@@ -37,6 +37,14 @@ struct EpollItem : PollNode {
   bool data_only;  // waits for nothing but bytes, or connections, to come in
 };
 
+// One that is to follow who waits in its instance to another part of the pump (epoll_strays.h).
+struct EpollStray {
+  Descriptor* d;
+  int fd;
+  uint32_t life;
+  uint32_t part;
+};
+
 struct EpollSet {
   SpinLock lock;
   Descriptor* d = nullptr;  // the instance's own record
@@ -48,6 +56,10 @@ struct EpollSet {
   EpollItem* ready_first = nullptr;
   EpollItem* ready_last = nullptr;
   EpollItem* unused = nullptr;
+  // In one look; the others in one of the next.
+  static constexpr uint32_t kMostStrays = 8;
+  EpollStray strays[kMostStrays];
+  std::atomic<uint32_t> stray_count{0};  // written under the lock
   // The kernel's instance has entries in this life, too.
   std::atomic<bool> mixed{false};
   // Looks while it was. relaxed: only who comes first.

@@ -67,9 +67,8 @@ class Question {
 // Of the items that queue now, up to `max` that are ready; or -1: see Question. `told`: by what the
 // pump has told so far, so that it has to be asked now and then: with something always ready no
 // wait comes in which it is.
-// `strays`: null, or of those.
-int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told,
-            EpollStrays* strays) {
+// `follow`: who is reported may follow the caller (epoll_strays.h).
+int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told, bool follow) {
   RuntimeEntry entry;
   int n = 0;
   set->lock.lock();
@@ -113,7 +112,7 @@ int collect(EpollSet* set, uint32_t life, epoll_event* out, int max, bool told,
     for (int k = 0; k < question.count(); ++k)
       if (EpollItem* i = question.ready(k, &events)) {
         report(i, events, look, &out[n++]);
-        if (strays != nullptr) strays->note(i);
+        if (follow) epoll_note_stray(set, i);
       }
   }
   bool more = n > 0 && set->ready != 0;
@@ -212,11 +211,13 @@ long epoll_look(int epoll, Descriptor* d, epoll_event* events, int max, Look how
   long first = asked ? epoll_kernel_look(epoll, events, max) : 0;
   if (first < 0 || first == max) return first;
   int n = -1;
-  EpollStrays strays;
+  bool follow = looks == 0 && pump_parts() > 1;
+  // relaxed: by this task's last look, if by any that matters.
+  if (WISP_UNLIKELY(follow && set->stray_count.load(std::memory_order_relaxed) != 0))
+    epoll_move_strays(set);
   if (looks == 0 || (looks <= kLooksOfPoller && settled(set, life_of(s))))
     n = collect(set, life_of(s), events + first, max - static_cast<int>(first), how == Look::Told,
-                looks == 0 && pump_parts() > 1 ? &strays : nullptr);
-  strays.go(set);
+                follow);
   if (WISP_UNLIKELY(n < 0)) {
     epoll_surrender(epoll);
     return first != 0 ? first : epoll_kernel_look(epoll, events, max);

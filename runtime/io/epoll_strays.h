@@ -7,42 +7,55 @@
 // one adds the new part first, and says when it has begun and ended, so that the look is made again
 // (MovesWatch).
 //
-// A member that is edge-triggered may be reported once more than by the kernel, if the program has
-// left some of its bytes: the new registration tells of them.
+// The new registration tells of what is there, so edge-triggered ones would be reported once more
+// for bytes that the program has left: those stay, and are asked again after as many reports. A
+// member is reported because something is there, so it goes at the next look, when the program has
+// read that. Bytes that come in that very moment may be told twice.
 #pragma once
 #include "io/epoll_item.h"
 #include "io/event_pump.h"
 
 namespace wisp::io {
 
-class EpollStrays {
- public:
-  // `i` is reported to the calling task. Under the set's lock.
-  void note(const EpollItem* i) {
-    if (count_ == kMost) return;
-    uint32_t part = pump_stray(i->fd, i->d);
-    if (part != kAnyPart) strays_[count_++] = {i->d, i->fd, i->life, part};
-  }
-  // Those that have been in the wrong part often enough go. Outside locks and the runtime.
-  void go(EpollSet* set) {
-    for (uint32_t k = 0; k < count_; ++k) {
-      const Stray& s = strays_[k];
-      set->part.store(s.part, std::memory_order_relaxed);  // those that are new, too
-      pump_move(s.fd, s.d, s.life, s.part);
-    }
-  }
+// `i` is reported to the calling task. Under the set's lock.
+inline void epoll_note_stray(EpollSet* set, const EpollItem* i) {
+  uint32_t count = set->stray_count.load(std::memory_order_relaxed);
+  if (count == EpollSet::kMostStrays) return;
+  uint32_t part = pump_stray(i->fd, i->d);
+  if (part == kAnyPart) return;
+  set->strays[count] = {i->d, i->fd, i->life, part};
+  set->stray_count.store(count + 1, std::memory_order_relaxed);
+}
 
- private:
-  // In one look; the others in one of the next.
-  static constexpr uint32_t kMost = 8;
-  struct Stray {
-    Descriptor* d;
-    int fd;
-    uint32_t life;
-    uint32_t part;
-  };
-  uint32_t count_ = 0;
-  Stray strays_[kMost];
-};
+// Of what edge-triggered entries in any instance ask for something is there.
+inline bool epoll_would_tell_again(const EpollStray& s) {
+  uint32_t events = 0;
+  {
+    RuntimeEntry entry;
+    SpinGuard chain(poll_chain_lock(s.d));
+    for (PollNode* n = s.d->pollers.load(std::memory_order_relaxed); n != nullptr; n = n->next)
+      if (EpollItem* i = epoll_item_of(n); i != nullptr && (i->events & EPOLLET) != 0)
+        events |= i->events;
+  }
+  return events != 0 && ready_now(s.fd, static_cast<short>(events & ~kEpollModes));
+}
+
+// Those that have been in the wrong part often enough go. Outside locks and the runtime.
+inline void epoll_move_strays(EpollSet* set) {
+  EpollStray all[EpollSet::kMostStrays];
+  uint32_t count;
+  {
+    RuntimeEntry entry;
+    SpinGuard guard(set->lock);
+    count = set->stray_count.load(std::memory_order_relaxed);
+    set->stray_count.store(0, std::memory_order_relaxed);
+    for (uint32_t k = 0; k < count; ++k) all[k] = set->strays[k];
+  }
+  for (uint32_t k = 0; k < count; ++k) {
+    const EpollStray& s = all[k];
+    set->part.store(s.part, std::memory_order_relaxed);  // those that are new, too
+    if (!epoll_would_tell_again(s)) pump_move(s.fd, s.d, s.life, s.part);
+  }
+}
 
 }  // namespace wisp::io

@@ -55,7 +55,7 @@ TEST_F(IoMemberParts, WhoWaitsInTheInstanceIsFollowed) {
         same &= pump_part_wanted() == wanted;
       }
       if (same) {
-        EXPECT_EQ(looks, kStrays);
+        EXPECT_EQ(looks, kStrays + 1) << "at the next look";
         EXPECT_EQ(part_of(source), wanted);
         EXPECT_EQ(record(epoll)->epoll.load()->part.load(), wanted) << "for those that come";
       }
@@ -65,6 +65,52 @@ TEST_F(IoMemberParts, WhoWaitsInTheInstanceIsFollowed) {
       EXPECT_EQ(look(epoll, io::Look::Exactly), 1) << "looked for where it went";
       close_fd(source), close_fd(epoll);
       if (same) return;  // else carriers went to sleep or got up meanwhile
+    }
+    ADD_FAILURE() << "the other carriers do not rest";
+  }});
+}
+
+// Where it goes the new registration tells what is there: of one that has been told that is too
+// much.
+TEST_F(IoMemberParts, AnEdgeThatIsLeftIsNotToldAgain) {
+  run_tasks({[] {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      int epoll = instance(), source = event_source();
+      uint32_t wanted = kAnyPart;
+      EXPECT_TRUE(until([&] { return (wanted = pump_part_wanted()) != kAnyPart; }));
+      uint32_t other = (wanted + 1) % pump_parts(), life = life_of_number(source);
+      EXPECT_EQ(io::make_ready(source, record(source), life, false, other), io::Wait::Ready);
+      EXPECT_EQ(control(epoll, EPOLL_CTL_ADD, source, EPOLLIN | EPOLLET), 0);
+      bool same = true;
+      auto told = [&] {
+        {
+          RuntimeEntry entry;
+          drain_events((PumpParts{1} << pump_parts()) - 1);
+        }
+        return look(epoll, io::Look::Told);
+      };
+      auto reports = [&](bool taken) {
+        for (uint32_t i = 0; i < 2 * kStrays; ++i) {
+          signal(source);
+          same &= pump_part_wanted() == wanted;
+          EXPECT_TRUE(until([&] { return told() == 1; })) << i;
+          if (taken) {
+            EXPECT_GT(take(source), 0);
+          }
+          EXPECT_EQ(told(), 0) << i;
+          same &= pump_part_wanted() == wanted;
+        }
+      };
+      reports(false);
+      if (same) {
+        EXPECT_EQ(part_of(source), other);
+      }
+      reports(true);
+      if (same) {
+        EXPECT_EQ(part_of(source), wanted);
+      }
+      close_fd(source), close_fd(epoll);
+      if (same) return;
     }
     ADD_FAILURE() << "the other carriers do not rest";
   }});
@@ -94,10 +140,10 @@ TEST_F(IoMemberParts, AnExactLookSeesOneOnItsWay) {
       if (look(epoll, io::Look::Exactly) != 0) ++wrong;
       if (i % 16 == 15) look(epoll, io::Look::Told);  // no poller that is given to the kernel
     }
+    EXPECT_TRUE(until([&] { return io::pump_counts().moves > moves; }));
     over = true;
     EXPECT_EQ(missed, 0);
     EXPECT_EQ(wrong, 0);
-    EXPECT_GT(io::pump_counts().moves, moves);
     EXPECT_TRUE(in_user_space(epoll));
   }});
   mover.join();
@@ -218,11 +264,13 @@ TEST_F(IoMemberParts, OfFewLoopsAllComeTogether) {
       close_fd(out), close_fd(epoll);
     });
   }
+  // One may be kept back since another test: then all begin where they belong.
+  bool at_once = g_scheduler.idle.kept_back() != 0;
   uint64_t moves = io::pump_counts().moves;
   bool together = false;
   std::thread watcher([&] {
     together = until([&] {
-      bool first = io::pump_counts().moves > moves;
+      bool first = at_once || io::pump_counts().moves > moves;
       for (const Pipe& p : back)
         first &= part_of(p.in) == 0 && (record(p.in)->state.load() & io::kRegistered) != 0;
       return first;

@@ -196,8 +196,10 @@ MUTATIONS = [
     Mutation("looked-in-vain", "runtime/scheduler/worker.cpp", "found_in_pump(w, c, w->last_look.pays())", "found_in_pump(w, c)",
              ("unit", "wisp_io_test", "IoLone.*", 2)),
     # Members of the program's epoll instances follow who waits there.
-    Mutation("members-stay", "runtime/io/epoll_set.cpp", "looks == 0 && pump_parts() > 1 ? &strays : nullptr", "nullptr",
+    Mutation("members-stay", "runtime/io/epoll_set.cpp", "bool follow = looks == 0 && pump_parts() > 1;", "bool follow = false;",
              ("unit", "wisp_io_test", "IoMemberParts.WhoWaits*", 2)),
+    Mutation("edges-told-again", "runtime/io/epoll_strays.h", "if (!epoll_would_tell_again(s)) pump_move", "pump_move",
+             ("unit", "wisp_io_test", "IoMemberParts.AnEdge*", 2)),
     Mutation("looked-while-one-moves", "runtime/io/epoll_set.cpp", "    if (!all || moves.none()) return all;\n", "    (void)moves;\n    return all;\n",
              ("unit", "wisp_io_test", "IoMemberParts.AnExactLook*", 2)),
     Mutation("moved-where-nobody-looks", "runtime/io/registration.cpp", "  if (d->pollers.load() != nullptr) epoll_items_part(d, part);\n", "",
