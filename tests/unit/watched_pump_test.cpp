@@ -145,8 +145,18 @@ TEST(WatchedPump, WhoIsTrustedAsItGoesIdleSeesToAll) {
   with_the_poller_standing([](const std::function<bool()>&) {
     EXPECT_TRUE(until(sysmon_sleeps));
     g_hold = true;
+    // Who is alone while carriers are kept back does not search.
+    std::atomic<int> others{0};
+    spawn([&] {
+      RuntimeEntry entry;  // no hand-off: the carrier stays
+      ++others;
+      while (!g_held) usleep(100);
+      others = -1;
+    });
+    EXPECT_TRUE(until([&] { return others == 1; }));
     spawn([] {});
-    EXPECT_TRUE(until([] { return g_held.load(); }));
+    EXPECT_TRUE(until([&] { return g_held && others == -1; }));
+    EXPECT_TRUE(until([] { return g_scheduler.idle.idle() == g_scheduler.carrier_count - 1; }));
     Meeting meeting;
     for (int i = 0; i < 2; ++i) spawn([&] { meeting.attend(); });
     g_hold = false;
