@@ -197,7 +197,9 @@ static WispTask* next_task(Worker* w) {
         search_less(w);
       }
     }
-    if (!found_in_pump(w, c, w->last_look.pays())) go_idle(w, c);
+    // Who waits in its part already may have been woken and not have run yet: then it does look.
+    bool own = s.idle.polling(c->part) || w->last_look.pays();
+    if (!found_in_pump(w, c, own)) go_idle(w, c);
   }
 }
 

@@ -154,8 +154,12 @@ TEST(WatchedPump, WhoIsTrustedAsItGoesIdleSeesToAll) {
       others = -1;
     });
     EXPECT_TRUE(until([&] { return others == 1; }));
-    spawn([] {});
-    EXPECT_TRUE(until([&] { return g_held && others == -1; }));
+    // Again: a worker whose looks were in vain until now leaves some out (last_look.h).
+    EXPECT_TRUE(until([&] {
+      if (!g_held) spawn([] {});
+      usleep(5000);
+      return g_held && others == -1;
+    }));
     EXPECT_TRUE(until([] { return g_scheduler.idle.idle() == g_scheduler.carrier_count - 1; }));
     Meeting meeting;
     for (int i = 0; i < 2; ++i) spawn([&] { meeting.attend(); });
