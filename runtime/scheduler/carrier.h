@@ -126,7 +126,7 @@ struct Worker {
   uint64_t spin_ticks = 0;  // how long to search before sleeping; learned
   bool pump_first = false;  // its last look into the event pump found something
   LastLook last_look;
-  uint32_t times_awake = 0;
+  uint32_t times_awake = 0;  // its wake-ups: not each asks the CPU clock
   // Kernel tid; 0: no kernel thread. Relaxed: who acts on it knows otherwise whose it is.
   std::atomic<int> tid{0};
   // Set by who wakes it (placement.h), under the order of `wake`.

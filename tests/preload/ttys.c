@@ -223,11 +223,15 @@ static void* hang_ups(void* unused) {
 
 // How libraries for serial ports end another thread's read before they close its number: the read
 // becomes a non-blocking one, and a change of the terminal's mode wakes it.
-static void* reads_until_told(void* fd) {
+struct told {
+  int fd, closed;
+};
+static void* reads_until_told(void* argument) {
+  struct told* by = argument;
   char c;
   errno = 0;
-  // EBADF: the number was closed before the woken reader had looked (plain: EAGAIN then, too).
-  CHECK(read((int)(long)fd, &c, 1) == -1 && (errno == EAGAIN || errno == EBADF));
+  // EBADF: closed at once, before the woken reader had looked (known, plain: EAGAIN then, too).
+  CHECK(read(by->fd, &c, 1) == -1 && (errno == EAGAIN || (by->closed && errno == EBADF)));
   return NULL;
 }
 static void* told_by_mode(void* unused) {
@@ -235,7 +239,8 @@ static void* told_by_mode(void* unused) {
   for (int round = 0; round < 4; ++round) {
     struct tty t = open_tty();
     set_raw(t.slave, 1, 0);
-    pthread_t reader = java(reads_until_told, (void*)(long)t.slave);
+    struct told told = {t.slave, round == 2};
+    pthread_t reader = java(reads_until_told, &told);
     sleep_ms(50);
     CHECK(fcntl(t.slave, F_SETFL, O_RDWR | O_NONBLOCK) == 0);
     int by = round == 3 ? t.master : t.slave;  // it has the slave's mode
