@@ -49,10 +49,16 @@ TEST(IoLone, NobodySearchesOrLooksInVain) {
     Counts after = counts();
     uint64_t idles = after.idles - before.idles;
     EXPECT_GE(idles, kTrips / 2u);
-    // Each time they did before, and with four carriers looked at the other part as well, which is
-    // still so; where more than two are idle others are up now and then.
-    EXPECT_LE(after.searches - before.searches, idles * 3 / 4);
-    EXPECT_LE(after.looks - before.looks, idles * 9 / 10);
+    // Each time they did before; one of two carriers is kept back, and nobody else is up.
+    uint64_t searches = after.searches - before.searches, looks = after.looks - before.looks;
+    if (carriers() <= 2) {
+      EXPECT_LE(searches, idles / 4);
+      EXPECT_LE(looks, idles / 3);
+      return;
+    }
+    // Of more two are wanted: the other one is woken to wait in the event pump, searches and looks
+    // for itself, and at the other part: how often depends on what a switch takes (TSan).
+    EXPECT_LE(searches, idles * 3 / 4);
   }});
   EXPECT_EQ(::write(there.out, "q", 1), 1);
   other.join();
