@@ -132,7 +132,9 @@ static bool shut_down(const BlockingCall& call) {
   if (WISP_LIKELY((call.record()->state.load(std::memory_order_acquire) & kEnded) == 0))
     return false;
   pollfd p{call.fd(), POLLRDHUP, 0};
-  return !call.is(kTcp) && poll_now(&p, 1) > 0 && (p.revents & (POLLRDHUP | POLLHUP)) != 0;
+  // Of the next file that was said, if the life is over (acquire): the wait finds that out.
+  return !call.is(kTcp) && poll_now(&p, 1) > 0 && (p.revents & (POLLRDHUP | POLLHUP)) != 0 &&
+         life_of(call.record()->state.load(std::memory_order_acquire)) == call.life();
 }
 
 long receive(int fd, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* from_length) {

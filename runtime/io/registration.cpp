@@ -91,6 +91,10 @@ Wait finish(int fd, Descriptor* d, uint32_t life, int operation, Counted counted
     if (WISP_UNLIKELY(tells_of_room(d) != told)) change(fd, d, life);
     return Wait::Ready;
   }
+  // Closed meanwhile: it failed for no file, or for the next one, in which a call that was there
+  // before must not wait (Refused: in the kernel, by the number, junixsocket for ever). Acquire:
+  // the life ends before the kernel's close.
+  if (life_of(d->state.load(std::memory_order_acquire)) != life) return Wait::Ended;
   if (r == -EPERM) {  // a file that is always ready, as poll(2) says: nothing to wait for
     descriptor_set_flags(d, life, kStraight, kKindMask & ~kStraight);
   }

@@ -239,7 +239,7 @@ long BlockingCall::wait(uint32_t seen) {
       !go_on_with_held()) {
     // Counted in between who replaces the file looked and the end of the life, and the mark was
     // gone when this one looked: but then the words had moved, and it has not waited.
-    if (begins()) return kMakeTheCall;
+    if (begins()) return life_over();
     // No duplicate could be had.
     return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;
   }

@@ -258,6 +258,38 @@ TEST(IoLife, WhoCameBeforeTheCloseAfterDup2LeavesTheNextFileAlone) {
   }});
 }
 
+// Between the look at the life and the kernel's epoll_ctl, which then knows no such number: refused
+// for that, the call was made in the kernel, by the number, and waited on the next file.
+TEST(IoLife, WhoRegistersDuringTheCloseLeavesTheNextFileAlone) {
+  constexpr int kRounds = 20000;
+  std::atomic<int> begun{0}, closed{0};
+  int fd = -1;
+  std::thread closer([&] {
+    for (int i = 1; i <= kRounds; ++i) {
+      while (begun.load() != i) std::this_thread::yield();
+      for (int n = 0; n < i % 100; ++n) cpu_pause();
+      close_fd(fd);
+      closed = i;
+    }
+  });
+  run_tasks({[&] {
+    int made = 0;
+    for (int i = 1; i <= kRounds; ++i) {
+      LocalPair p;
+      fd = p.a;
+      io::BlockingCall call(p.a, io::Direction::In);
+      uint32_t seen = call.word();
+      begun = i;
+      long r = call.wait(seen);
+      if (r == io::BlockingCall::kMakeTheCall) ++made;
+      while (closed.load() != i) std::this_thread::yield();
+      close_fd(p.b);
+    }
+    EXPECT_EQ(made, 0);
+  }});
+  closer.join();
+}
+
 TEST(IoLife, ReaderGoesOnAfterDup2) {
   LocalPair pair;
   Pipe marker;
