@@ -233,6 +233,17 @@ uintptr_t thread_pointer_of(pthread_t self) {
 
 void thread_block_first_run() { libc.ctype_init(); }
 
+// The list is the program's: a mutex may be unmapped by now, or its links overwritten. The kernel
+// ends there, so it is asked to touch the word, which changes nothing.
+static bool writable(uintptr_t word) {
+  uint32_t nobody = 0;
+  // As FUTEX_OP in linux/futex.h: or 0 to the word; wakes who waits for it if it was 1, a tid that
+  // nobody here has.
+  constexpr long kOr = long{FUTEX_OP_OR} << 28 | long{FUTEX_OP_CMP_EQ} << 24 | 1;
+  return kernel::call(SYS_futex, reinterpret_cast<long>(&nobody), FUTEX_WAKE_OP_PRIVATE, 0, 0,
+                      static_cast<long>(word), kOr) >= 0;
+}
+
 // What the kernel does at the end of a kernel thread: robust mutexes that it still holds are
 // marked, so that the next to lock one gets EOWNERDEAD. glibc waits for robust ones by shared
 // futexes.
@@ -242,8 +253,9 @@ static void abandon_robust_mutexes(uintptr_t self) {
   uintptr_t entry = in_pthread<uintptr_t>(self, libc.robust_head) & ~uintptr_t{1};
   constexpr int kMost = 2048;  // as the kernel: the list may be damaged
   for (int i = 0; entry != head && i < kMost; i++) {
-    auto* word =
-        reinterpret_cast<uint32_t*>(entry + static_cast<uintptr_t>(libc.robust_futex_offset));
+    uintptr_t lock = entry + static_cast<uintptr_t>(libc.robust_futex_offset);
+    if (!writable(lock) || !writable(entry)) return;
+    auto* word = reinterpret_cast<uint32_t*>(lock);
     entry = at<uintptr_t>(entry, 0) & ~uintptr_t{1};
     uint32_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
     // release: what was written under the mutex goes with it.

@@ -223,6 +223,12 @@ void signals_start() {
   g_live.store(true, std::memory_order_relaxed);
 }
 
-void signals_stop() { g_live.store(false, std::memory_order_relaxed); }
+void signals_stop() {
+  g_live.store(false, std::memory_order_relaxed);
+  // What waits for the thread is not for its child (fork(2)).
+  ThreadSelf& self = thread_self();
+  self.pending_signals.store(0, std::memory_order_relaxed);
+  self.held_signals.store(0, std::memory_order_relaxed);
+}
 
 }  // namespace wisp
