@@ -65,6 +65,26 @@ bool control_call(int option, long argument, long* result) {
   }
 }
 
+// What prctl(2) changes for one thread: filters, rights, and how the kernel treats it. Not
+// PR_SET_NO_NEW_PRIVS: a program asks for that early, and what it starts later would be kernel
+// threads.
+static bool prctl_changes_thread(long option, long a) {
+  switch (option) {
+    case PR_SET_SECCOMP:
+    case PR_CAPBSET_DROP:
+    case PR_SET_SECUREBITS:
+    case PR_SET_KEEPCAPS:
+    case PR_SET_SPECULATION_CTRL:
+    case PR_SET_IO_FLUSHER:
+    case PR_MCE_KILL:
+      return true;
+    case PR_CAP_AMBIENT:
+      return a != PR_CAP_AMBIENT_IS_SET;
+    default:
+      return false;
+  }
+}
+
 // libc's functions tell all threads of a new user or group; its system calls do not.
 static bool changes_thread(long number, long a, long b) {
   switch (number) {
@@ -86,7 +106,7 @@ static bool changes_thread(long number, long a, long b) {
       return a == SECCOMP_SET_MODE_STRICT ||
              (a == SECCOMP_SET_MODE_FILTER && (b & SECCOMP_FILTER_FLAG_TSYNC) == 0);
     case SYS_prctl:
-      return a == PR_SET_SECCOMP;
+      return prctl_changes_thread(a, b);
     default:
       return false;
   }
@@ -160,7 +180,7 @@ WISP_EXPORT int prctl(int option, ...) noexcept {
   unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
   va_end(list);
   real::ensure();
-  if (option == PR_SET_SECCOMP)
+  if (prctl_changes_thread(option, static_cast<long>(a)))
     return changing(task_outside_runtime(), [=] { return real::prctl(option, a, b, c, d); });
   long result;
   if (!control_call(option, static_cast<long>(a), &result)) return real::prctl(option, a, b, c, d);

@@ -1,5 +1,5 @@
-// A child of fork begins without pending signals (fork(2)): what waits for the thread that makes it,
-// blocked or behind the handler that it forks in, is the parent's alone.
+// A child of fork begins without pending signals (fork(2)): what waits for the thread that makes
+// it, blocked or behind the handler that it forks in, is the parent's alone.
 #include <sys/wait.h>
 
 #include "preload.h"
