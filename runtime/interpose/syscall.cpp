@@ -127,6 +127,10 @@ WISP_EXPORT long syscall(long number, ...) {
       // Not what caller_tid() remembers of a kernel thread: it may be another process's by now.
       if (WispTask* task = current_task()) return task->tid;
       break;
+    case SYS_set_tid_address:
+      // Where libc looks for the end of the kernel thread, which is not the task's.
+      if (WispTask* task = current_task()) return task->tid;
+      break;
     case SYS_sched_yield:
       task_yield();
       return 0;
