@@ -106,4 +106,7 @@ MUTATIONS = [
              "if (false)", ("preload", "preload_thread_bound", 1)),
     Mutation("background-read-parks", "runtime/io/read_write.cpp", "(in_background(fd) || ", "(",
              ("preload", "preload_background", 1)),
+    Mutation("children-have-its-signals", "runtime/signal/entry.cpp",
+             "  self.pending_signals.store(0, std::memory_order_relaxed);\n  self.held_signals.store(0, std::memory_order_relaxed);\n", "  (void)self;\n",
+             ("preload", "preload_signal_children", 2)),
 ]

@@ -59,4 +59,8 @@ MUTATIONS = [
              ("preload", "preload_children", 2)),
     Mutation("vfork-child-sleeps", "runtime/interpose/locks.cpp", "  if (among_tasks()) return lock_patiently(m);\n", "",
              ("preload", "preload_children", 2)),
+    Mutation("robust-list-believed", "runtime/coroutine/thread_block.cpp", "    if (!writable(lock) || !writable(entry)) return;\n",
+             "    (void)writable;\n", ("preload", "preload_robust_leftovers", 2)),
+    Mutation("rights-for-all", "runtime/interpose/thread_control.cpp", "if (prctl_changes_thread(option, static_cast<long>(a)))",
+             "if (option == PR_SET_SECCOMP)", ("preload", "preload_thread_state", 2)),
 ]
