@@ -156,11 +156,9 @@ void find_own_resolver(uintptr_t self) {
 // Where glibc 2.43 notes that a thread lives and can be joined (nptl: joinstate), pthread_detach
 // notes the next number; older ones have a pointer for that (joinid), of which nobody else asks.
 // Either is put back: the thread shall be joined.
-void find_join_state(uintptr_t self) {
+void find_join_state(uintptr_t self, int (*detach)(pthread_t)) {
   constexpr size_t kWords = 4096 / sizeof(uint32_t);
   uint32_t before[kWords];
-  int (*detach)(pthread_t) = nullptr;
-  detach = reinterpret_cast<decltype(detach)>(libc_symbol("pthread_detach"));
   if (detach == nullptr || libc.pthread_size > sizeof before) return;
   memcpy(before, reinterpret_cast<void*>(self), libc.pthread_size);
   if (detach(self) != 0) return;
@@ -180,11 +178,20 @@ void find_join_state(uintptr_t self) {
   libc.join_state = found;
 }
 
-void* look_at_itself(void* looked) {
+// What the thread needs is found for it. It must not ask ld.so: a library whose constructor comes
+// before ours may dlopen this one (async-profiler does with all there are), which has ld.so's lock
+// held for as long as we wait here.
+struct Look {
+  int (*detach)(pthread_t);
+  std::atomic<bool> done{false};
+};
+
+void* look_at_itself(void* argument) {
+  auto* look = static_cast<Look*>(argument);
   find_own_resolver(pthread_self());
-  find_join_state(pthread_self());
+  find_join_state(pthread_self(), look->detach);
   // release: with what was found.
-  static_cast<std::atomic<bool>*>(looked)->store(true, std::memory_order_release);
+  look->done.store(true, std::memory_order_release);
   return nullptr;
 }
 
@@ -194,12 +201,12 @@ void ask_a_thread() {
   create = reinterpret_cast<decltype(create)>(libc_symbol("pthread_create"));
   join = reinterpret_cast<decltype(join)>(libc_symbol("pthread_join"));
   pthread_t thread;
-  std::atomic<bool> looked{false};
-  if (create == nullptr || join == nullptr ||
-      create(&thread, nullptr, look_at_itself, &looked) != 0)
+  Look look;
+  look.detach = reinterpret_cast<decltype(look.detach)>(libc_symbol("pthread_detach"));
+  if (create == nullptr || join == nullptr || create(&thread, nullptr, look_at_itself, &look) != 0)
     return;
   // Not joined before: it is detached for a moment, and a join would be refused then.
-  for (Backoff backoff; !looked.load(std::memory_order_acquire);) backoff.wait();
+  for (Backoff backoff; !look.done.load(std::memory_order_acquire);) backoff.wait();
   join(thread, nullptr);
 }
 

@@ -164,10 +164,23 @@ static void report_statistics() {
 // After main, by exit(): the last destructor of the process, since we were loaded first.
 __attribute__((destructor)) static void at_exit() { report_statistics(); }
 
+// Preloaded behind a library that makes threads its own way (async-profiler's is such a one), what
+// JVMs make is not seen here.
+static void say_who_is_first() {
+  bool has_jvm = is("WISP_ANY", "1");
+  dl_iterate_phdr(find_jvm, &has_jvm);
+  if (!has_jvm || getauxval(AT_SECURE) != 0 || !(is("WISP", "1") || is("WISP", "always"))) return;
+  const char* why = threads_before_ours();
+  if (why != nullptr) warn("running on plain threads: %s", why);
+}
+
 // Loaded by dlopen (as an agent, perhaps beside a preloaded copy) nothing is interposed by this
 // copy: agent_reexec.cpp is at work then.
 __attribute__((constructor)) static void start() {
-  if (who_else_defines("pthread_create") != nullptr) return;
+  if (who_else_defines("pthread_create") != nullptr) {
+    say_who_is_first();
+    return;
+  }
   agent_symbol_hide();  // also where Wisp is off
   if (getauxval(AT_SECURE) != 0) return;
   real::ensure();

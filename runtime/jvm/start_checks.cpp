@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include "coroutine/context.h"
@@ -55,6 +57,25 @@ const void* who_else_defines(const char* function) {
   return first >= __ehdr_start && first < _end ? nullptr : first;
 }
 
+static const char* comes_before_ours(const char* library, const char* function) {
+  static char why[512];
+  snprintf(why, sizeof why,
+           "%s with a %s of its own comes before libwisp.so: name libwisp.so first in LD_PRELOAD",
+           library, function);
+  return why;
+}
+
+const char* threads_before_ours() {
+  const void* first = who_else_defines("pthread_create");
+  Dl_info info, own;
+  if (first == nullptr || dladdr(first, &info) == 0 || dladdr(__ehdr_start, &own) == 0)
+    return nullptr;
+  // A copy of ours that was preloaded has taken its name out of the environment by now.
+  const char* preloaded = getenv("LD_PRELOAD");
+  if (preloaded == nullptr || strstr(preloaded, own.dli_fname) == nullptr) return nullptr;
+  return comes_before_ours(info.dli_fname, "pthread_create");
+}
+
 // A library before ours whose waits are what others find, and that calls libc's by version (dlvsym,
 // which does not find ours): who waits there is never woken by us. libfaketimeMT does so.
 static const char* waits_before_ours() {
@@ -68,11 +89,7 @@ static const char* waits_before_ours() {
       continue;
     // The program's own way to ours, where it was linked for a fixed address.
     if (symbol != nullptr && symbol->st_shndx == SHN_UNDEF) continue;
-    static char why[512];
-    snprintf(why, sizeof why,
-             "%s with a %s of its own comes before libwisp.so: name libwisp.so first in LD_PRELOAD",
-             info.dli_fname, function);
-    return why;
+    return comes_before_ours(info.dli_fname, function);
   }
   return nullptr;
 }

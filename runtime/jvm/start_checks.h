@@ -11,4 +11,8 @@ const char* why_not();
 // Whose definition of a function of ours other libraries find; null when it is this library's own.
 const void* who_else_defines(const char* function);
 
+// Where another library's pthread_create is what others find: why that keeps Wisp off, in words for
+// a user. Null where this library was not preloaded, but loaded by dlopen.
+const char* threads_before_ours();
+
 }  // namespace wisp
