@@ -29,6 +29,12 @@ class Narrow {
   // At least every so many-th switch a carrier runs dry: with 4 connections every second to fifth,
   // with 64 every fifteenth at most.
   static constexpr uint64_t kDryPart = 8;
+  // And if the others still do at every so many-th, it was no use: each of their tasks waits alone.
+  // With one connection its only carrier stays on one processor, those who answer on the other, and
+  // each wake-up goes across; two that take turns are spared that at times. On one host they cost a
+  // third more, on another one alone makes half as many requests (docs/performance-conditions.md,
+  // "One connection").
+  static constexpr uint64_t kStillDryPart = 3;
   // Switches in such a time; fewer cost little, and tell little.
   static constexpr uint64_t kLeast = 200;
   // The mean slice, at most: so long a task waits for another. To be woken beside other programs
@@ -81,7 +87,9 @@ class Narrow {
     bool counts = switches * kWindowUs >= kLeast * passed;
     if (back_) {
       if (!counts && !computes && queued <= kLongUs) return true;
-      if (!ours || queued > kLongUs) end(seen.now_us);
+      bool settled = before.now_us > began_us_;
+      if (!ours || queued > kLongUs || (settled && dry * kStillDryPart >= switches))
+        end(seen.now_us);
       return back_;
     }
     // What they run has room on the others.

@@ -22,7 +22,7 @@ Counts counts() {
 }
 
 TEST(IoLone, NobodySearchesOrLooksInVain) {
-  constexpr int kTrips = 500;
+  constexpr int kTrips = 100;
   start_scheduler();
   Pipe there, back;
   std::thread other([&] {
@@ -40,13 +40,18 @@ TEST(IoLone, NobodySearchesOrLooksInVain) {
         EXPECT_EQ(io::read(back.in, &c, 1), 1);
       }
     };
-    if (carriers() == 1)
-      trips(100);  // what a start brings is over
-    else
-      for (int i = 0; i < 1000 && g_scheduler.idle.kept_back() == 0; ++i) trips(100);
-    Counts before = counts();
-    trips(kTrips);
-    Counts after = counts();
+    trips(100);  // what a start brings is over
+    // One carrier is kept back at times, where there are several: asked for is what happens then.
+    auto kept = [] { return carriers() == 1 || g_scheduler.idle.kept_back() != 0; };
+    Counts before, after;
+    for (uint64_t end = monotonic_ns() + 20'000'000'000; monotonic_ns() < end;) {
+      bool began = kept();
+      before = counts();
+      trips(kTrips);
+      after = counts();
+      if (began && kept()) break;
+    }
+    if (!kept()) GTEST_SKIP() << "none is kept back where a trip takes half a millisecond";
     uint64_t idles = after.idles - before.idles;
     EXPECT_GE(idles, kTrips / 2u);
     // Each time they did before; one of two carriers is kept back, and nobody else is up.
