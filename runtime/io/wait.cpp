@@ -237,8 +237,8 @@ long BlockingCall::wait(uint32_t seen) {
       reason == WakeReason::Interrupted ? after_signal(entry.task()) : AfterSignal::GoesOn;
   if (WISP_UNLIKELY(!count_out(d_, life(), counted)) && !(counted && go_on_with_kept(life())) &&
       !go_on_with_held()) {
-    // Counted in between who replaces the file looked and the end of the life, and the mark was
-    // gone when this one looked: but then the words had moved, and it has not waited.
+    // Counted in between who replaces or closes the file looked and the end of the life, and the
+    // mark was gone when this one looked: but then the words had moved, and it has not waited.
     if (begins()) return life_over();
     // No duplicate could be had.
     return kernel::call(SYS_fcntl, fd_, F_GETFD) >= 0 ? -EINTR : -EBADF;
