@@ -31,27 +31,29 @@ void (*g_before_exit)() = nullptr;
 // who registered later. What another thread registers meanwhile the child may or may not see.
 // Inside the runtime only a crash forks (-XX:OnError): its thread may hold the locks needed here.
 static void before_fork() {
-  if (interposing() && thread_self().depth.load(std::memory_order_relaxed) == 0)
-    io::epoll_surrender_all();
+  if (!interposing() || thread_self().depth.load(std::memory_order_relaxed) != 0) return;
+  io::epoll_surrender_all();
+  signals_before_fork();
 }
 
 // In the child of each of them, before those handlers. (_Fork runs none: its child may call little,
 // and execs.)
 static void in_forked_child() {
   caller_forget_tid();
-  if (!g_interposing.load(std::memory_order_relaxed) || !scheduler_running()) return;
+  if (!g_interposing.load(std::memory_order_relaxed) || !scheduler_running()) {
+    signals_after_fork();
+    return;
+  }
   g_interposing.store(false, std::memory_order_relaxed);
-  signals_stop();
   stack_cache_after_fork();
   io::kept_after_fork();
-  // Deferred signals were the parent's; nobody here would unblock them. The mask is the task's.
-  if (WispTask* task = current_task()) {
-    thread_block_after_fork(task_worker_tp(task));
-    kernel::set_signal_mask(task->signal_mask);
-  }
+  if (WispTask* task = current_task()) thread_block_after_fork(task_worker_tp(task));
+  signals_stop();
 }
 
-bool process_start() { return pthread_atfork(&before_fork, nullptr, &in_forked_child) == 0; }
+bool process_start() {
+  return pthread_atfork(&before_fork, &signals_after_fork, &in_forked_child) == 0;
+}
 
 }  // namespace wisp
 

@@ -29,6 +29,10 @@ struct ThreadSelf {
   uint32_t straight = 0;
   // Between the two halves of vfork (interpose/process.cpp), in the parent and in the child.
   bool in_vfork = false;
+  // Between the fork handlers before and after, in the parent and in the child: signals are blocked
+  // (signals_before_fork), and this is the mask that comes back.
+  bool forks = false;
+  uint64_t mask_before_fork = 0;
   // Set while this thread polls for events: ready() puts woken tasks here (scheduler/poller.h).
   TaskList* collect = nullptr;
   // JVM_StartThread is running on this thread: the next pthread_create makes a Java thread

@@ -223,12 +223,57 @@ void signals_start() {
   g_live.store(true, std::memory_order_relaxed);
 }
 
+// A fault that is blocked ends the process.
+constexpr uint64_t kFaults = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) |
+                             bit_of(SIGTRAP) | bit_of(SIGSYS);
+
+// The task's mask, not only the kernel thread's: the fork handlers of libraries that were there
+// before ours come in between, and may park.
+void signals_before_fork() {
+  ThreadSelf& self = thread_self();
+  if (self.forks) return;
+  uint64_t blocked = kMaskable & ~kFaults;
+  if (self.task != nullptr) {
+    sigset_t set, old;
+    sigemptyset(&set);
+    set_word(&set, blocked);
+    task_mask_change(self.task, SIG_BLOCK, &set, &old);
+    self.mask_before_fork = word_of(&old);
+  } else {
+    kernel::call(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&blocked),
+                 reinterpret_cast<long>(&self.mask_before_fork), 8);
+  }
+  self.forks = true;
+}
+
+void signals_after_fork() {
+  ThreadSelf& self = thread_self();
+  if (!self.forks) return;
+  self.forks = false;
+  if (self.task != nullptr) {
+    sigset_t mask;
+    sigemptyset(&mask);
+    set_word(&mask, self.mask_before_fork);
+    task_mask_change(self.task, SIG_SETMASK, &mask, nullptr);
+  } else {
+    kernel::set_signal_mask(self.mask_before_fork);
+  }
+}
+
 void signals_stop() {
   g_live.store(false, std::memory_order_relaxed);
-  // What waits for the thread is not for its child (fork(2)).
+  // What waits for the thread is not for its child (fork(2)). Nothing here is the child's own.
   ThreadSelf& self = thread_self();
   self.pending_signals.store(0, std::memory_order_relaxed);
   self.held_signals.store(0, std::memory_order_relaxed);
+  // Deferred ones were the parent's as well, of a task that forked inside the runtime (-XX:OnError)
+  // and so without signals_before_fork; nobody here would unblock them.
+  WispTask* task = self.task;
+  if (!self.forks && task == nullptr) return;
+  uint64_t mask = self.forks ? self.mask_before_fork : task->signal_mask;
+  self.forks = false;
+  if (task != nullptr) task->signal_mask = mask;
+  kernel::set_signal_mask(mask);
 }
 
 }  // namespace wisp

@@ -128,10 +128,25 @@ void AwaitsSignals::end() {
   }
 }
 
+// By a child's thread to itself, before the child knows that it is one (fork handlers of libraries
+// that were there before ours): as what waits for the task it would be taken for its parent's.
+static int signal_child(int sig, const Sent* sent) {
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  info.si_signo = sig;
+  info.si_code = sent != nullptr ? sent->code : SI_TKILL;
+  info.si_pid = kernel::getpid();
+  info.si_uid = static_cast<uid_t>(kernel::call(SYS_getuid));
+  if (sent != nullptr) info.si_value = sent->value;
+  return static_cast<int>(-kernel::call(SYS_rt_tgsigqueueinfo, info.si_pid, kernel::gettid(), sig,
+                                        reinterpret_cast<long>(&info)));
+}
+
 int signal_task(WispTask* task, int sig, const Sent* sent) {
   if (sig < 0 || sig > kSignals || sig == 32 || sig == 33) return EINVAL;
   if (task->state.load(std::memory_order_relaxed) == TaskState::Dead) return ESRCH;
   if (sig == 0) return 0;
+  if (WISP_UNLIKELY(thread_self().forks) && !in_scheduler_process()) return signal_child(sig, sent);
   RuntimeEntry entry;  // to oneself: handled when this ends, before pthread_kill returns
   sent_add(task, sig, sent);
   if (task == entry.task()) return 0;

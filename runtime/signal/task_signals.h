@@ -25,7 +25,13 @@ void signals_start();
 // Once, when the workers are there: setuid and its like, called by any thread, reach them
 // (setxid.cpp). Leaves other C libraries than glibc alone.
 void setxid_start();
-// In a forked child: handlers run as in any program.
+// Around each fork, in libc's fork handlers. A child begins without what waits for its parent's
+// thread, but what comes to itself in its first microseconds it has to get: those signals wait in
+// the kernel, until it is a process without tasks.
+void signals_before_fork();
+// In the parent; and in a child that goes on as it does.
+void signals_after_fork();
+// In any other child, at the end of all that it has to do: handlers run as in any program.
 void signals_stop();
 
 // Whether the kernel lets a thread send a signal with a mark of ours to another (signal_task does);
