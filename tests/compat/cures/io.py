@@ -112,7 +112,7 @@ MUTATIONS = [
     Mutation("epoll-duplicate-unnoticed", "runtime/io/descriptor_table.cpp", "  epoll_items_surrender(d);\n", "",
              ("preload", "preload_epoll_changes", 1)),
     Mutation("epoll-forked-away", "runtime/interpose/process.cpp",
-             "    io::epoll_surrender_all();", "    return;", ("preload", "preload_epoll_changes", 1)),
+             "  io::epoll_surrender_all();\n", "", ("preload", "preload_epoll_changes", 1)),
     Mutation("epoll-forked-while-empty", "runtime/io/epoll_set.cpp", "      &epoll_surrender);\n",
              "      [](int fd) {\n"
              "        EpollSet* set = descriptor_find(fd)->epoll.load();\n"

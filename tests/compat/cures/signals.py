@@ -109,4 +109,6 @@ MUTATIONS = [
     Mutation("children-have-its-signals", "runtime/signal/entry.cpp",
              "  self.pending_signals.store(0, std::memory_order_relaxed);\n  self.held_signals.store(0, std::memory_order_relaxed);\n", "  (void)self;\n",
              ("preload", "preload_signal_children", 2)),
+    Mutation("forks-with-signals", "runtime/interpose/process.cpp", "  signals_before_fork();\n", "",
+             ("preload", "preload_signal_forks", 2)),
 ]

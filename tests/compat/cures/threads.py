@@ -55,7 +55,8 @@ MUTATIONS = [
              ("preload", "preload_children", 2)),
     # Children.
     Mutation("forks-of-libc-forgotten", "runtime/interpose/process.cpp",
-             "pthread_atfork(&before_fork, nullptr, &in_forked_child) == 0", "before_fork != nullptr && in_forked_child != nullptr",
+             "pthread_atfork(&before_fork, &signals_after_fork, &in_forked_child) == 0",
+             "before_fork != nullptr && in_forked_child != nullptr",
              ("preload", "preload_children", 2)),
     Mutation("vfork-child-sleeps", "runtime/interpose/locks.cpp", "  if (among_tasks()) return lock_patiently(m);\n", "",
              ("preload", "preload_children", 2)),
