@@ -14,10 +14,13 @@ namespace wisp {
 // False before start and in a forked child, where handlers run as in any program.
 static std::atomic<bool> g_live{false};
 
+// One that is blocked ends the process.
+constexpr uint64_t kFaults = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) |
+                             bit_of(SIGTRAP) | bit_of(SIGSYS);
+
 static bool is_fault(int sig, const siginfo_t* info) {
   if (info->si_code <= 0) return false;  // sent by somebody
-  return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP ||
-         sig == SIGSYS;
+  return (bit_of(sig) & kFaults) != 0;
 }
 
 static uint64_t* saved_mask(void* context) {
@@ -222,10 +225,6 @@ void signals_start() {
   g_deliver_signals = &signals_deliver_pending;
   g_live.store(true, std::memory_order_relaxed);
 }
-
-// A fault that is blocked ends the process.
-constexpr uint64_t kFaults = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) |
-                             bit_of(SIGTRAP) | bit_of(SIGSYS);
 
 // The task's mask, not only the kernel thread's: the fork handlers of libraries that were there
 // before ours come in between, and may park.

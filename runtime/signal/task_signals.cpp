@@ -42,16 +42,20 @@ void as_sent(const siginfo_t* info, const Sent& sent, siginfo_t* meant) {
   meant->si_value = sent.value;
 }
 
-// sig 0: whether it could be sent.
-static long send_directed(int tid, int sig) {
+static long send_to_thread(long tid, int sig, const Sent& what) {
   siginfo_t info;
   memset(&info, 0, sizeof info);
   info.si_signo = sig;
-  info.si_code = SI_QUEUE;
+  info.si_code = what.code;
   info.si_pid = kernel::getpid();
   info.si_uid = static_cast<uid_t>(kernel::call(SYS_getuid));
-  info.si_value.sival_ptr = &g_magic;
+  info.si_value = what.value;
   return kernel::call(SYS_rt_tgsigqueueinfo, info.si_pid, tid, sig, reinterpret_cast<long>(&info));
+}
+
+// sig 0: whether it could be sent.
+static long send_directed(int tid, int sig) {
+  return send_to_thread(tid, sig, Sent{SI_QUEUE, {.sival_ptr = &g_magic}});
 }
 
 bool signals_can_be_directed() { return send_directed(static_cast<int>(kernel::gettid()), 0) == 0; }
@@ -131,15 +135,7 @@ void AwaitsSignals::end() {
 // By a child's thread to itself, before the child knows that it is one (fork handlers of libraries
 // that were there before ours): as what waits for the task it would be taken for its parent's.
 static int signal_child(int sig, const Sent* sent) {
-  siginfo_t info;
-  memset(&info, 0, sizeof info);
-  info.si_signo = sig;
-  info.si_code = sent != nullptr ? sent->code : SI_TKILL;
-  info.si_pid = kernel::getpid();
-  info.si_uid = static_cast<uid_t>(kernel::call(SYS_getuid));
-  if (sent != nullptr) info.si_value = sent->value;
-  return static_cast<int>(-kernel::call(SYS_rt_tgsigqueueinfo, info.si_pid, kernel::gettid(), sig,
-                                        reinterpret_cast<long>(&info)));
+  return static_cast<int>(-send_to_thread(kernel::gettid(), sig, sent != nullptr ? *sent : Sent{}));
 }
 
 int signal_task(WispTask* task, int sig, const Sent* sent) {
