@@ -14,8 +14,8 @@
 #include <netinet/in.h>
 #include <poll.h>
 
+#include "io/blocking_call.h"
 #include "io/transfer.h"
-#include "io/wait.h"
 #include "platform/kernel.h"
 #include "sync/parking_lot.h"
 

@@ -11,10 +11,10 @@
 #include <sys/uio.h>
 #include <termios.h>
 
+#include "io/blocking_call.h"
 #include "io/disk.h"
 #include "io/partners.h"
 #include "io/transfer.h"
-#include "io/wait.h"
 #include "platform/kernel.h"
 
 namespace wisp::io {

@@ -7,9 +7,9 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
+#include "io/blocking_call.h"
 #include "io/poll_wait.h"
 #include "io/transfer.h"
-#include "io/wait.h"
 #include "platform/kernel.h"
 #include "sync/words.h"
 

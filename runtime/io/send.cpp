@@ -3,9 +3,9 @@
 #include <limits.h>
 #include <poll.h>
 
+#include "io/blocking_call.h"
 #include "io/partners.h"
 #include "io/transfer.h"
-#include "io/wait.h"
 #include "platform/kernel.h"
 
 namespace wisp::io {

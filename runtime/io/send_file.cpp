@@ -7,10 +7,10 @@
 
 #include <algorithm>
 
+#include "io/blocking_call.h"
 #include "io/disk.h"
 #include "io/disk_history.h"
 #include "io/transfer.h"
-#include "io/wait.h"
 #include "platform/kernel.h"
 
 namespace wisp::io {

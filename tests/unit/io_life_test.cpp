@@ -1,4 +1,5 @@
 // Lives of descriptor numbers: reuse, duplicates, numbers closed while calls wait on them.
+#include "io/blocking_call.h"
 #include "unit/io_support.h"
 
 namespace wisp::test {
