@@ -38,7 +38,7 @@ WISP_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
 
 WISP_EXPORT ssize_t write(int fd, const void* buffer, size_t size) {
   if (!on_task()) return real::ensure(), real::write(fd, buffer, size);
-  long result = io::write(fd, buffer, size);
+  long result = written(io::write(fd, buffer, size));
   after_write(fd);
   return answer(result);
 }
@@ -46,7 +46,7 @@ WISP_EXPORT ssize_t write(int fd, const void* buffer, size_t size) {
 WISP_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {
   if (!on_task() || left_to_libc(parts, count))
     return real::ensure(), real::writev(fd, parts, count);
-  long result = io::write_vector(fd, parts, count);
+  long result = written(io::write_vector(fd, parts, count));
   after_write(fd);
   return answer(result);
 }
@@ -61,7 +61,7 @@ WISP_EXPORT int eventfd_write(int fd, eventfd_t value) {
 
 WISP_EXPORT ssize_t sendfile(int out, int in, off_t* offset, size_t count) noexcept {
   if (!on_task()) return real::ensure(), real::sendfile(out, in, offset, count);
-  return answer(io::send_file(out, in, offset, count));
+  return answer(written(io::send_file(out, in, offset, count)));
 }
 WISP_EXPORT ssize_t sendfile64(int out, int in, off64_t* offset, size_t count) noexcept {
   return sendfile(out, in, offset, count);
@@ -72,7 +72,7 @@ WISP_EXPORT ssize_t splice(int in, off64_t* in_offset, int out, off64_t* out_off
   real::ensure();
   bool may_wait =
       (flags & SPLICE_F_NONBLOCK) == 0 && on_task() && (io::may_block(in) || io::may_block(out));
-  if (!may_wait) return real::splice(in, in_offset, out, out_offset, size, flags);
+  if (!may_wait) return written_by_libc(real::splice(in, in_offset, out, out_offset, size, flags));
   BlockingRegion region;
   return real::splice(in, in_offset, out, out_offset, size, flags);
 }

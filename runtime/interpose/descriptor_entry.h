@@ -4,6 +4,7 @@
 #include "interpose/entry.h"
 #include "io/descriptor.h"
 #include "scheduler/own_thread.h"
+#include "signal/task_signals.h"
 
 namespace wisp {
 
@@ -12,6 +13,17 @@ namespace wisp {
 inline bool on_task() {
   WispTask* task = task_outside_runtime();
   return task != nullptr && !goes_on_alone(task);
+}
+
+// What a call that writes has answered, on a task; first of all behind it (keep_pipe_signal).
+inline long written(long result) {
+  if (WISP_UNLIKELY(result == -EPIPE)) keep_pipe_signal();
+  return result;
+}
+// The same of libc's.
+inline ssize_t written_by_libc(ssize_t result) {
+  if (WISP_UNLIKELY(result < 0 && errno == EPIPE) && on_task()) keep_pipe_signal();
+  return result;
 }
 
 // Behind a write on a task, that is where on_task() was true. Who has sent a question is in the

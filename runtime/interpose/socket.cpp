@@ -203,8 +203,8 @@ WISP_EXPORT ssize_t __recvfrom_chk(int fd, void* buffer, size_t size, size_t roo
 
 WISP_EXPORT ssize_t send(int fd, const void* buffer, size_t size, int flags) {
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
-    return real::ensure(), real::send(fd, buffer, size, flags);
-  long result = io::send(fd, buffer, size, flags, nullptr, 0);
+    return real::ensure(), written_by_libc(real::send(fd, buffer, size, flags));
+  long result = written(io::send(fd, buffer, size, flags, nullptr, 0));
   after_write(fd);
   return answer(result);
 }
@@ -212,15 +212,15 @@ WISP_EXPORT ssize_t send(int fd, const void* buffer, size_t size, int flags) {
 WISP_EXPORT ssize_t sendto(int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
                            socklen_t to_length) {
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
-    return real::ensure(), real::sendto(fd, buffer, size, flags, to, to_length);
-  return answer(io::send(fd, buffer, size, flags, to, to_length));
+    return real::ensure(), written_by_libc(real::sendto(fd, buffer, size, flags, to, to_length));
+  return answer(written(io::send(fd, buffer, size, flags, to, to_length)));
 }
 
 WISP_EXPORT ssize_t sendmsg(int fd, const msghdr* message, int flags) {
   note_if_passing(message);
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
-    return real::ensure(), real::sendmsg(fd, message, flags);
-  return answer(io::send_message(fd, message, flags));
+    return real::ensure(), written_by_libc(real::sendmsg(fd, message, flags));
+  return answer(written(io::send_message(fd, message, flags)));
 }
 
 WISP_EXPORT int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
@@ -228,6 +228,7 @@ WISP_EXPORT int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
   for (unsigned i = 0; i < count && i < kMost && messages != nullptr; ++i)
     note_if_passing(&messages[i].msg_hdr);
   if (!on_task() || (flags & MSG_DONTWAIT) != 0)
-    return real::ensure(), real::sendmmsg(fd, messages, count, flags);
-  return static_cast<int>(answer(io::send_messages(fd, messages, count, flags)));
+    return real::ensure(),
+           static_cast<int>(written_by_libc(real::sendmmsg(fd, messages, count, flags)));
+  return static_cast<int>(answer(written(io::send_messages(fd, messages, count, flags))));
 }

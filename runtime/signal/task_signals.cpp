@@ -259,6 +259,17 @@ bool collect(WispTask* task, int sig, siginfo_t* info) {
   return true;
 }
 
+void keep_pipe_signal() {
+  WispTask* task = current_task();
+  if (task == nullptr || (task->signal_mask & bit_of(SIGPIPE)) == 0) return;
+  siginfo_t info;
+  // None: MSG_NOSIGNAL, or a call whose EPIPE comes without it.
+  if (take_pending(bit_of(SIGPIPE), &info) != SIGPIPE) return;
+  RuntimeEntry entry;
+  Sent sent{SI_USER};  // as the kernel's own says (Linux, send_sig with SEND_SIG_NOINFO)
+  sent_add(task, SIGPIPE, &sent);
+}
+
 uint64_t held_signals(WispTask* task) {
   return task->self->held_signals.load(std::memory_order_relaxed) |
          (task->self->pending_signals.load(std::memory_order_relaxed) & task->signal_mask);

@@ -81,6 +81,11 @@ uint64_t push_to_kernel(WispTask* task, uint64_t which);
 // A signal collected from the kernel by a waiting call: true if it is for this task (then *info, if
 // given, is what the sender meant), false if it was meant for a task that has moved on.
 bool collect(WispTask* task, int sig, siginfo_t* info);
+// Behind a call of the calling task that ended with EPIPE: the kernel has sent SIGPIPE to its
+// kernel thread. Blocked by the task it becomes the task's own; left there, whoever ran there next
+// would have it, which ends a process without a handler. Outside the runtime, before anything that
+// may switch. Keeps errno.
+void keep_pipe_signal();
 // Signals waiting for the task that its mask blocks, for sigpending.
 uint64_t held_signals(WispTask* task);
 

@@ -111,4 +111,6 @@ MUTATIONS = [
              ("preload", "preload_signal_children", 2)),
     Mutation("forks-with-signals", "runtime/interpose/process.cpp", "  signals_before_fork();\n", "",
              ("preload", "preload_signal_forks", 2)),
+    Mutation("pipe-signal-left-behind", "runtime/interpose/descriptor_entry.h", "  if (WISP_UNLIKELY(result == -EPIPE)) keep_pipe_signal();\n", "",
+             ("preload", "preload_signal_pipe", 2)),
 ]
