@@ -79,20 +79,26 @@ class Parks(unittest.TestCase):
         jdk = next((j for j in reversed(jdks.find()) if fakes.has_flight_recorder(j)), None)
         if jdk is None:
             self.skipTest("no JDK with Flight Recorder")
-        source, = jvm.BENCH_SOURCES.rglob("ParkClock.java")
-        old = "return recorded - distance[mark] - "
-        for wrong in ("", "+ 100_000"):
-            with self.subTest(wrong), tempfile.TemporaryDirectory() as folder:
+        distance, time = "return recorded - distance[mark] ", "return ((Instant) instant).getEpochSecond() * 1_000_000_000 + ((Instant) instant).getNano();"
+        for name, old, new, wrong in (("ParkClock", distance, distance, ""),
+                                      ("ParkClock", distance, distance + "+ 100_000 ", "a worker was at work"),
+                                      # One that goes evenly, and too fast.
+                                      ("ParkRecording", time, time.replace("return ", "return (long) (1.003 * (").replace(";", "));"), ""),
+                                      # That goes otherwise between each two marks than it mostly does.
+                                      ("ParkClock", " - drift * time)", " - (drift + 0.5) * time)", "evenly")):
+            with self.subTest(name, new=new), tempfile.TemporaryDirectory() as folder:
+                source, = jvm.BENCH_SOURCES.rglob(f"{name}.java")
                 text = source.read_text()
                 self.assertEqual(text.count(old), 1)
-                changed = Path(folder) / "ParkClock.java"
-                changed.write_text(text.replace(old, f"return recorded - distance[mark] {wrong} - "))
+                changed = Path(folder) / f"{name}.java"
+                changed.write_text(text.replace(old, new))
                 jvm.compile_java([changed], Path(folder) / "classes", [jvm.build_bench()])
                 done = subprocess.run([f"{jdk.home}/bin/java", "-cp", f"{folder}/classes:{jvm.bench_classes()}", "wisp.bench.ForkJoinRampUp",
                                        "--parallelism", "4", "--ops", "10", "--traced", "40"], env=jdks.plain_environment(),
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
                 self.assertIn("check=ok", done.stdout, done.stderr)
-                self.assertEqual("nanoTime do not agree: a worker was at work" in done.stdout, wrong != "", done.stdout[:2000])
+                self.assertIn(wrong, done.stdout)
+                self.assertEqual("no_parks=" in done.stdout, wrong != "", done.stdout[:2000])
                 self.assertEqual("parks_per_op=" in done.stdout, wrong == "")
 
 
