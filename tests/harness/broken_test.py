@@ -81,11 +81,11 @@ class Parks(unittest.TestCase):
             self.skipTest("no JDK with Flight Recorder")
         distance, time = "return recorded - distance[mark] ", "return ((Instant) instant).getEpochSecond() * 1_000_000_000 + ((Instant) instant).getNano();"
         for name, old, new, wrong in (("ParkClock", distance, distance, ""),
-                                      ("ParkClock", distance, distance + "+ 100_000 ", "a worker was at work"),
+                                      ("ParkClock", distance, distance + "+ 100_000 ", "nanoTime do not agree: a worker was at work"),
                                       # One that goes evenly, and too fast.
                                       ("ParkRecording", time, time.replace("return ", "return (long) (1.003 * (").replace(";", "));"), ""),
                                       # That goes otherwise between each two marks than it mostly does.
-                                      ("ParkClock", " - drift * time)", " - (drift + 0.5) * time)", "evenly")):
+                                      ("ParkClock", " - drift * time)", " - (drift + 0.5) * time)", "the recorder's clock did not go evenly")):
             with self.subTest(name, new=new), tempfile.TemporaryDirectory() as folder:
                 source, = jvm.BENCH_SOURCES.rglob(f"{name}.java")
                 text = source.read_text()
